@@ -1,0 +1,144 @@
+"""The data of the benchmarks: one name and one seed give one train/test split.
+
+    sdf abalone bike dae dae-clean   the paper's files, from the folder ANMIN_DATA
+    sin-n1000-d3                     x ~ N(0, I), y = sin |x|^2: N rows to train, N to test
+    teacher-n100000-d10-h64          a random network of h units, and noise
+    any other name                   NAME.npz (X, y, test_mask) in ANMIN_TABULAR; seed = fold
+
+The paper's protocol: X standardised over all rows (sample deviation), y centred, 80 % to train.
+The column `casual` of bike stays an input, as in the paper, although casual + registered = count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+Array = np.ndarray
+PAPER = ("sdf", "abalone", "bike", "dae", "dae-clean")
+SIMULATED = (
+    "sin-n1000-d1",
+    "sin-n1000-d3",
+    "sin-n1000-d10",
+    "sin-n10000-d10",
+    "sin-n10000-d30",
+)
+NOISE_DAE = 10.0  # standard deviation of the noise on the inputs of the auto-encoder
+NOISE_TEACHER = 0.5  # of the noise on the teacher's output, whose own deviation is 1
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to train and to test on, and the number of hidden units that the case calls for."""
+
+    case: str
+    seed: int
+    h: int
+    X: Array  # (n, d)
+    y: Array  # (n,) or (n, q)
+    X_test: Array
+    y_test: Array
+    scaled: bool  # X is standardised already
+
+    @property
+    def Y(self) -> Array:
+        return self.y.reshape(len(self.y), -1)
+
+    def standardize(self, rows: Array) -> Array:
+        """The rows on the scale of the training rows; unchanged where the case did it."""
+        if self.scaled:
+            return rows
+        deviation = self.X.std(0)
+        return (rows - self.X.mean(0)) / np.where(deviation > 0, deviation, 1.0)
+
+    def start(self) -> Array:
+        """The first A of every method that starts from one: standard normal, (d+1, h)."""
+        return np.random.RandomState(self.seed).standard_normal((self.X.shape[1] + 1, self.h))
+
+
+def load(case: str, seed: int) -> Split:
+    """The split of a case; the same name and seed always give the same rows."""
+    if case in PAPER:
+        return _paper(case, seed)
+    if match := re.fullmatch(r"sin-n(\d+)-d(\d+)", case):
+        return _simulated(case, seed, *map(int, match.groups()))
+    if match := re.fullmatch(r"teacher-n(\d+)-d(\d+)-h(\d+)", case):
+        return _teacher(case, seed, *map(int, match.groups()))
+    return _tabular(case, seed)
+
+
+def tabular_names() -> list[str]:
+    """The sets in the folder ANMIN_TABULAR, by name."""
+    return sorted(path.stem for path in _folder("ANMIN_TABULAR", "NAME.npz files").glob("*.npz"))
+
+
+def _folder(variable: str, content: str) -> Path:
+    where = os.environ.get(variable)
+    if not where:
+        raise FileNotFoundError(f"Set {variable} to the folder with {content}; it is not set.")
+    if not Path(where).is_dir():
+        raise FileNotFoundError(f"{variable}={where} is no folder; it must hold {content}.")
+    return Path(where)
+
+
+@lru_cache(maxsize=1)
+def _paper_rows(case: str) -> tuple[Array, Array]:
+    """X and y of one of the paper's sets as they are on disk."""
+    folder = _folder("ANMIN_DATA", "abalone.csv, bike-sharing_hour.csv, SDF/ and DAE.csv")
+
+    def read(name: str) -> Array:
+        return np.loadtxt(folder / name, delimiter=",")
+
+    if case == "sdf":
+        return read("SDF/X.csv"), read("SDF/Y.csv")
+    if case == "abalone":
+        table = read("abalone.csv")
+        return table[:, :-1], table[:, -1]
+    if case == "bike":
+        table = read("bike-sharing_hour.csv")
+        return table[:, :13], table[:, -1]
+    patches = read("DAE.csv")
+    if case == "dae-clean":
+        return patches, patches
+    noise = np.random.RandomState(0).standard_normal(patches.shape)
+    return patches + NOISE_DAE * noise, patches
+
+
+def _paper(case: str, seed: int) -> Split:
+    X, y = _paper_rows(case)
+    X = (X - X.mean(0)) / X.std(0, ddof=1)
+    y = y - y.mean(0)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
+    return Split(case, seed, 32 if case.startswith("dae") else 64, X, y, X_test, y_test, True)
+
+
+def _simulated(case: str, seed: int, n: int, d: int) -> Split:
+    X = np.random.RandomState(seed).standard_normal((2 * n, d))
+    y = np.sin((X**2).sum(1))
+    return Split(case, seed, 64, X[:n], y[:n], X[n:], y[n:], True)
+
+
+def _teacher(case: str, seed: int, n: int, d: int, h: int) -> Split:
+    """y = f(x) / std(f) + noise, f a random network of h units; a tenth more rows to test."""
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((n + n // 10, d))
+    W, bias, B = rng.standard_normal((d, h)), rng.standard_normal(h), rng.standard_normal(h)
+    f = np.maximum(X @ W / np.sqrt(d) + bias, 0) @ B
+    y = (f - f.mean()) / f.std() + NOISE_TEACHER * rng.standard_normal(len(f))
+    return Split(case, seed, h, X[:n], y[:n], X[n:], y[n:], True)
+
+
+def _tabular(name: str, fold: int) -> Split:
+    path = _folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
+    if not path.is_file():
+        known = ", ".join((*PAPER, *SIMULATED, "teacher-nN-dD-hH", *tabular_names()))
+        raise ValueError(f"There is no case {name!r}; known are {known}.")
+    with np.load(path) as table:
+        X, y, test = table["X"], table["y"].ravel(), table["test_mask"][:, fold]
+    return Split(name, fold, 64, X[~test], y[~test], X[test], y[test], False)

@@ -1,0 +1,54 @@
+"""The methods by name. Each is a function (split, budget) -> Fit, imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from benchmarks.cases import Split
+from benchmarks.record import Budget, Fit, SkippedError
+
+Method = Callable[[Split, Budget], Fit]
+
+OURS = {
+    "anmin": "ours:anmin",
+    "varpro": "ours:varpro",
+    "default": "ours:default",
+    "anmin-direct": "ours:anmin_direct",
+}
+ON_CARD = {
+    "anmin-cuda-cg": "ours_cuda:anmin_cg",
+    "varpro-cuda-cg": "ours_cuda:varpro_cg",
+    "anmin-cuda-cholesky": "ours_cuda:anmin_cholesky",
+    "varpro-cuda-cholesky": "ours_cuda:varpro_cholesky",
+    "adam-cuda": "rivals.torch_cuda:adam_cuda",
+    "adam-cuda-graph": "rivals.torch_cuda:adam_cuda_graph",
+}
+RIVALS = {
+    "paper-torch-dataloader": "rivals.paper_torch:dataloader",
+    "paper-torch-slices": "rivals.paper_torch:slices",
+    "paper-torch-gemm": "rivals.paper_torch:gemm",
+    "sgd-paper": "rivals.torch_gradient:sgd_paper",
+    "adam-paper": "rivals.torch_gradient:adam_paper",
+    "adam-scaled": "rivals.torch_gradient:adam_scaled",
+    "lbfgs": "rivals.mlp:lbfgs",
+    "mlp-default": "rivals.mlp:mlp_default",
+    "mlp-adam": "rivals.mlp:mlp_adam",
+    "mlp-lbfgs": "rivals.mlp:mlp_lbfgs",
+    "hgb": "rivals.hgb:hgb",
+    "reduced-rank": "rivals.reduced_rank:reduced_rank",
+    "pyscnn": "rivals.pyscnn:pyscnn",
+    "torch-lm": "rivals.torch_lm:torch_lm",
+}
+METHODS = OURS | RIVALS | ON_CARD
+
+
+def method(name: str) -> Method:
+    """The function behind a name; SkippedError where a package that it needs is missing."""
+    if name not in METHODS:
+        raise ValueError(f"There is no method {name!r}; known are {', '.join(METHODS)}.")
+    module, function = METHODS[name].split(":")
+    try:
+        return getattr(import_module(f"{__package__}.{module}"), function)
+    except ModuleNotFoundError as error:
+        raise SkippedError(f"{name} needs {error.name}, which is not installed") from error

@@ -1,0 +1,96 @@
+"""What a method returns, what a run writes, and the clock between them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Curve = list[tuple[float, float]]  # (seconds, training MSE)
+Record = dict[str, Any]
+
+
+class SkippedError(Exception):
+    """A method cannot run on a case; the message says why, and goes into the results."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a method may train: each takes from here what applies to it."""
+
+    iterations: int = 30  # of Algorithm 1
+    epochs: int = 300  # of the gradient methods
+    max_time: float | None = None  # seconds, for the methods that can stop by the clock
+
+
+@dataclass
+class Fit:
+    """A trained model: the seconds that training took, how to predict, and the loss on the way."""
+
+    seconds: float
+    predict: Callable[[np.ndarray], np.ndarray]
+    curve: Curve = field(default_factory=list)
+    info: Record = field(default_factory=dict)
+
+
+class Stopwatch:
+    """Seconds since it was made, less those spent inside `paused`."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Look at the model on the way without being charged for it."""
+        begin = time.perf_counter()
+        yield
+        self._start += time.perf_counter() - begin
+
+
+def mse(prediction: np.ndarray, target: np.ndarray) -> float:
+    """Mean of the squared errors over rows and outputs."""
+    return float(np.mean((np.asarray(prediction).reshape(target.shape) - target) ** 2))
+
+
+def seconds_to(curve: Curve, target: float) -> float | None:
+    """The first time at which the training MSE is at or below the target; None if never."""
+    return next((seconds for seconds, value in curve if value <= target), None)
+
+
+class Results:
+    """The records of a run, on disk after every one, so that a killed run keeps what it has."""
+
+    def __init__(self, path: str | Path | None) -> None:
+        self.path = Path(path) if path else None
+        self.records: list[Record] = []
+
+    def add(self, record: Record) -> Record:
+        self.records.append(record)
+        if self.path:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self.path.with_name(self.path.name + ".part")
+            partial.write_text(json.dumps(_plain(self.records), indent=1, allow_nan=False) + "\n")
+            os.replace(partial, self.path)
+        return record
+
+
+def _plain(value: Any) -> Any:
+    """The value in the types of JSON; a number that is not finite becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    return float(value) if math.isfinite(value) else None

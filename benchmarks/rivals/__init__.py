@@ -1,0 +1,1 @@
+"""One file a rival: functions (split, budget) -> Fit. PyTorch is imported here only."""

@@ -1,0 +1,42 @@
+"""Where flops run: one small set of calls, on the CPU or on a GPU.
+
+Rows, patterns and sums are arrays of the backend. They share `@`, `*`, `+`, slicing, `.T`,
+`.reshape` and `.sum`; whatever NumPy and PyTorch spell differently is a method of the backend.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anmin.backends.numpy import NumpyBackend
+
+Array = Any  # numpy.ndarray or torch.Tensor
+Backend = Any  # NumpyBackend or TorchBackend
+
+
+def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
+    """The backend of a device: "cpu" is NumPy; "cuda", or any name PyTorch knows, is PyTorch.
+
+    "auto" takes a CUDA device where there is one. dtype "auto" computes in float64.
+    """
+    dtype = "float64" if dtype == "auto" else dtype
+    if device == "cpu":
+        return NumpyBackend(dtype)
+    try:
+        import torch
+
+        from anmin.backends.torch import TorchBackend
+    except ImportError as error:
+        if device == "auto":
+            return NumpyBackend(dtype)
+        raise ImportError(
+            f'device={device!r} needs PyTorch: pip install "anmin[torch]", or use device="cpu".'
+        ) from error
+    if device == "auto":
+        return TorchBackend("cuda", dtype) if torch.cuda.is_available() else NumpyBackend(dtype)
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(f'device={device!r}, but PyTorch finds no GPU here; use device="cpu".')
+    return TorchBackend(device, dtype)
+
+
+__all__ = ["Array", "Backend", "NumpyBackend", "get_backend"]

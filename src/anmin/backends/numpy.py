@@ -1,0 +1,201 @@
+"""The CPU: NumPy arrays, SciPy's BLAS and LAPACK, and one thread a core.
+
+Sums over rows are formed in blocks of `BLOCK` rows, each block by one thread, and the blocks are
+added in order. BLAS itself is held to one thread during a fit (`session`), but for systems large
+enough to gain from more. So neither the number of cores nor the size of a batch (a multiple of
+`BLOCK`) changes a single bit of a sum, and a busy machine slows a fit down no more than its share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, eigh, lapack
+from threadpoolctl import ThreadpoolController
+
+BLOCK = 1024
+SUBBLOCK = 256
+LARGE = 2048  # unknowns from which LAPACK gets all cores
+KEEP = 256 * 2**20
+
+
+def usable_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _all_cores(n: int) -> AbstractContextManager:
+    """All cores for LAPACK on a system of n unknowns, if it is large."""
+    return _threadpools().limit(limits=usable_cores()) if n >= LARGE else nullcontext()
+
+
+class NumpyBackend:
+    """Arithmetic on the CPU in one floating-point type."""
+
+    def __init__(self, dtype: str = "float64") -> None:
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def eps(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+    @property
+    def room(self) -> int:
+        """Bytes of prepared rows that may be kept beside the input."""
+        return KEEP
+
+    def session(self) -> AbstractContextManager:
+        """Hold BLAS to one thread: rows are shared out among threads here."""
+        return _threadpools().limit(limits=1, user_api="blas")
+
+    def asarray(self, values: Any) -> np.ndarray:
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def integers(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def to_numpy(self, array: np.ndarray) -> np.ndarray:
+        return np.asarray(array, dtype=np.float64)
+
+    def zeros(self, *shape: int) -> np.ndarray:
+        return np.zeros(shape, dtype=self.dtype)
+
+    def eye(self, n: int) -> np.ndarray:
+        return np.eye(n, dtype=self.dtype)
+
+    def contiguous(self, array: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(array)
+
+    def append_column(self, left: np.ndarray, column: np.ndarray) -> np.ndarray:
+        return np.column_stack([left, column])
+
+    def where(self, test: np.ndarray, yes: Any, no: Any) -> np.ndarray:
+        return np.where(test, yes, no)
+
+    # ---- rows -----------------------------------------------------------------------------
+
+    def sum_over_blocks(self, part: Callable[[slice], Any], n: int) -> Any:
+        """Σ part(rows) over consecutive blocks of rows, in their order.
+
+        `part` returns something that adds; it runs in one thread a core.
+        """
+        total = None
+        for value in self.map_blocks(part, n):
+            if total is None:
+                total = value
+            else:
+                total += value
+        return total
+
+    def map_blocks(self, part: Callable[[slice], Any], n: int) -> Iterator[Any]:
+        """part(rows) for each block of rows, computed in parallel, yielded in order."""
+        blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+        workers = min(usable_cores(), len(blocks))
+        if workers < 2:
+            yield from map(part, blocks)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            waiting = [pool.submit(part, block) for block in blocks[:workers]]
+            for i in range(len(blocks)):
+                yield waiting.pop(0).result()
+                if i + workers < len(blocks):
+                    waiting.append(pool.submit(part, blocks[i + workers]))
+
+    def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
+        """F = 1[X A > 0], as booleans."""
+        F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
+
+        def part(rows: slice) -> None:
+            np.greater(X[rows] @ A, 0, out=F[rows])
+
+        for _ in self.map_blocks(part, len(X)):
+            pass
+        return F
+
+    def gain(self, F: np.ndarray, slope: float) -> np.ndarray:
+        """G = (1 − slope) F + slope."""
+        return F.astype(self.dtype) if slope == 0 else np.where(F, self.dtype.type(1), slope)
+
+    def activate(self, P: np.ndarray, slope: float) -> np.ndarray:
+        """σ(P) = max(P, slope · P)."""
+        return np.maximum(P, 0 if slope == 0 else slope * P)
+
+    # ---- products of pairs ----------------------------------------------------------------
+
+    def pairs(self, V: np.ndarray) -> np.ndarray:
+        """The products V_ij V_il of all pairs of columns j ≤ l: (n, m) → (m(m+1)/2, n)."""
+        Vt = np.ascontiguousarray(V.T)  # (m, n)
+        m, n = Vt.shape
+        out = np.empty((m * (m + 1) // 2, n), dtype=Vt.dtype)
+        at = 0
+        for j in range(m):
+            np.multiply(Vt[j], Vt[j:], out=out[at : at + m - j])
+            at += m - j
+        return out
+
+    def add_product(self, total: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """total += left @ right.T, in place; all three contiguous."""
+        gemm = blas.dgemm if total.dtype == np.float64 else blas.sgemm
+        gemm(1.0, right.T, left.T, beta=1.0, c=total.T, overwrite_c=1, trans_a=1)
+
+    def subblocks(self, rows: slice, width: int) -> Iterator[slice]:
+        """`rows` in pieces whose pair products stay in the cache, whatever their `width`."""
+        for start in range(rows.start, rows.stop, SUBBLOCK):
+            yield slice(start, min(start + SUBBLOCK, rows.stop))
+
+    # ---- cells ----------------------------------------------------------------------------
+
+    def group_rows(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sort the rows of a boolean matrix: `order`, and where in it each new row starts."""
+        n, h = F.shape
+        bits = np.packbits(F, axis=1)  # (n, ⌈h/8⌉)
+        words = np.zeros((n, -(-h // 64) * 8), dtype=np.uint8)
+        words[:, : bits.shape[1]] = bits
+        codes = words.view(np.uint64)  # (n, ⌈h/64⌉)
+        order = np.argsort(codes[:, 0]) if codes.shape[1] == 1 else np.lexsort(codes.T)
+        new = np.any(codes[order[1:]] != codes[order[:-1]], axis=1)
+        return order, np.concatenate(([0], np.flatnonzero(new) + 1))
+
+    def sum_groups(self, V: np.ndarray, order: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Σ of the rows of V over each group found by `group_rows`: (groups, m)."""
+        return np.add.reduceat(V[order], starts, axis=0)
+
+    # ---- symmetric systems ----------------------------------------------------------------
+
+    def cholesky(self, M: np.ndarray) -> np.ndarray | None:
+        """The lower factor of M, or None where M is not positive definite."""
+        potrf = lapack.dpotrf if M.dtype == np.float64 else lapack.spotrf
+        with _all_cores(len(M)):
+            L, info = potrf(M, lower=1)
+        return L if info == 0 and np.isfinite(L[-1, -1]) else None
+
+    def cho_solve(self, L: np.ndarray, c: np.ndarray) -> np.ndarray:
+        potrs = lapack.dpotrs if L.dtype == np.float64 else lapack.spotrs
+        return potrs(L, c, lower=1)[0].reshape(c.shape)
+
+    def logdet(self, L: np.ndarray) -> float:
+        return 2.0 * float(np.log(np.diagonal(L).astype(np.float64)).sum())
+
+    def condition(self, M: np.ndarray, L: np.ndarray) -> float:
+        """An estimate of the condition number of M in the 1-norm, from its factor."""
+        pocon = lapack.dpocon if L.dtype == np.float64 else lapack.spocon
+        norm = float(np.abs(M).sum(axis=0).max())
+        rcond = float(pocon(L, norm, uplo="L")[0])
+        return 1.0 / rcond if rcond > 0 else np.inf
+
+    def eigh(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with _all_cores(len(M)):
+            return eigh(M, driver="evd")

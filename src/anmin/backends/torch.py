@@ -1,0 +1,142 @@
+"""A GPU, or PyTorch on the CPU: the same calls as `NumpyBackend`, on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+PAIR_BYTES = 2**30  # of pairwise products held at a time
+
+
+class TorchBackend:
+    """Arithmetic on one PyTorch device in one floating-point type."""
+
+    def __init__(self, device: str, dtype: str = "float64") -> None:
+        self.device = torch.device(device)
+        self.dtype = getattr(torch, dtype)
+
+    @property
+    def eps(self) -> float:
+        return float(torch.finfo(self.dtype).eps)
+
+    @property
+    def room(self) -> int:
+        """Bytes of prepared rows that may stay on the device."""
+        if self.device.type == "cuda":
+            return torch.cuda.mem_get_info(self.device)[0] // 2
+        return 2**28
+
+    def session(self) -> AbstractContextManager:
+        return nullcontext()
+
+    def asarray(self, values: Any) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device, dtype=self.dtype).contiguous()
+
+    def integers(self, values: np.ndarray) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device)
+
+    def to_numpy(self, array: torch.Tensor) -> np.ndarray:
+        return array.to("cpu", torch.float64).numpy()
+
+    def zeros(self, *shape: int) -> torch.Tensor:
+        return torch.zeros(shape, device=self.device, dtype=self.dtype)
+
+    def eye(self, n: int) -> torch.Tensor:
+        return torch.eye(n, device=self.device, dtype=self.dtype)
+
+    def contiguous(self, array: torch.Tensor) -> torch.Tensor:
+        return array.contiguous()
+
+    def append_column(self, left: torch.Tensor, column: torch.Tensor) -> torch.Tensor:
+        return torch.column_stack([left, column])
+
+    def where(self, test: torch.Tensor, yes: Any, no: Any) -> torch.Tensor:
+        return torch.where(test, yes, no)
+
+    # ---- rows -----------------------------------------------------------------------------
+
+    def sum_over_blocks(self, part: Callable[[slice], Any], n: int) -> Any:
+        """part(all rows): a GPU is filled by one call."""
+        return part(slice(0, n))
+
+    def subblocks(self, rows: slice, width: int) -> Iterator[slice]:
+        """`rows` in pieces whose `width` numbers a row stay within `PAIR_BYTES`."""
+        size = max(1, PAIR_BYTES // (8 * width))
+        for start in range(rows.start, rows.stop, size):
+            yield slice(start, min(start + size, rows.stop))
+
+    def fires(self, X: torch.Tensor, A: torch.Tensor) -> torch.Tensor:
+        return X @ A > 0
+
+    def gain(self, F: torch.Tensor, slope: float) -> torch.Tensor:
+        return F.to(self.dtype) if slope == 0 else torch.where(F, 1.0, slope).to(self.dtype)
+
+    def activate(self, P: torch.Tensor, slope: float) -> torch.Tensor:
+        return torch.nn.functional.leaky_relu(P, slope)
+
+    # ---- products of pairs ----------------------------------------------------------------
+
+    def pairs(self, V: torch.Tensor) -> torch.Tensor:
+        Vt = V.T.contiguous()  # (m, n)
+        first, second = _pair_columns(len(Vt), self.device)
+        return Vt[first] * Vt[second]
+
+    def add_product(self, total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
+        total.addmm_(left, right.T)
+
+    # ---- cells ----------------------------------------------------------------------------
+
+    def group_rows(self, F: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        n, h = F.shape
+        words = [_code(F[:, k : k + 62]) for k in range(0, h, 62)]
+        order = torch.argsort(words[0], stable=True)
+        for word in words[1:]:
+            order = order[torch.argsort(word[order], stable=True)]
+        new = torch.zeros(n, dtype=torch.bool, device=self.device)
+        new[0] = True
+        for word in words:
+            new[1:] |= word[order[1:]] != word[order[:-1]]
+        return order, torch.nonzero(new)[:, 0]
+
+    def sum_groups(
+        self, V: torch.Tensor, order: torch.Tensor, starts: torch.Tensor
+    ) -> torch.Tensor:
+        end = torch.tensor([len(order)], device=self.device)
+        lengths = torch.diff(torch.cat([starts, end]))
+        return torch.segment_reduce(V[order], "sum", lengths=lengths, axis=0)
+
+    # ---- symmetric systems ----------------------------------------------------------------
+
+    def cholesky(self, M: torch.Tensor) -> torch.Tensor | None:
+        L, info = torch.linalg.cholesky_ex(M)
+        return L if int(info) == 0 and bool(torch.isfinite(L[-1, -1])) else None
+
+    def cho_solve(self, L: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+        return torch.cholesky_solve(c.reshape(len(L), -1), L).reshape(c.shape)
+
+    def logdet(self, L: torch.Tensor) -> float:
+        return 2.0 * float(torch.diagonal(L).double().log().sum())
+
+    def condition(self, M: torch.Tensor, L: torch.Tensor) -> float:
+        norms = [float(W.abs().sum(0).max()) for W in (M, torch.cholesky_inverse(L))]
+        return norms[0] * norms[1]
+
+    def eigh(self, M: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.linalg.eigh(M)
+
+
+@cache
+def _pair_columns(m: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    first, second = torch.triu_indices(m, m, device=device)
+    return first, second
+
+
+def _code(F: torch.Tensor) -> torch.Tensor:
+    """A word of at most 62 bits for each row of booleans."""
+    bits = torch.arange(F.shape[1], device=F.device)
+    return (F.to(torch.int64) << bits).sum(1)

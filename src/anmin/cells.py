@@ -1,0 +1,78 @@
+"""Firing patterns, and the rows that share one.
+
+Rows with equal firing patterns form a *cell*. Every sum of a pass is linear in the outer
+products x̃x̃ᵀ and x̃(y, 1)ᵀ with coefficients that depend on the pattern alone, so a cell of any
+size is replaced, exactly, by one pattern with the summed products of its rows. h hyperplanes
+cut d dimensions into at most Σ_{k≤d} C(h, k) cells: 2,081 for d = 2 and h = 64, however many
+rows there are.
+
+    Rows     one pattern a row, products formed when they are asked for
+    Cells    one pattern a cell, products already summed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anmin.backends import Array, Backend
+
+WORTH_IT = 4  # rows a cell, from which sorting them is cheaper than multiplying them
+ROOM = 2**28  # bytes that the products of a batch may take
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Patterns and rows as they are. `T` is [Y, x̃₀]: the targets and the constant column."""
+
+    F: Array  # (n, h) booleans
+    X: Array  # (n, p)
+    T: Array  # (n, q + 1)
+
+    @property
+    def width(self) -> int:
+        """Numbers a row that the products take."""
+        p = self.X.shape[1]
+        return p * (p + 1) // 2 + p * self.T.shape[1]
+
+    def inputs(self, backend: Backend, rows: slice) -> Array:
+        """x̃_a x̃_b for a ≤ b: (p(p+1)/2, rows)."""
+        return backend.pairs(self.X[rows])
+
+    def targets(self, rows: slice) -> Array:
+        """x̃ (y, x̃₀)ᵀ, flattened: (rows, p(q+1))."""
+        X, T = self.X[rows], self.T[rows]
+        return (X[:, :, None] * T[:, None, :]).reshape(len(X), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One pattern a cell, with the sums over its rows."""
+
+    F: Array  # (cells, h) booleans
+    XX: Array  # (cells, p(p+1)/2)
+    XT: Array  # (cells, p(q+1))
+
+    @property
+    def width(self) -> int:
+        return self.XX.shape[1] + self.XT.shape[1]
+
+    def inputs(self, backend: Backend, rows: slice) -> Array:
+        return backend.contiguous(self.XX[rows].T)
+
+    def targets(self, rows: slice) -> Array:
+        return self.XT[rows]
+
+
+def compress(backend: Backend, rows: Rows) -> tuple[Rows | Cells, int]:
+    """`rows` as cells where that saves work, and the number of cells in any case."""
+    order, starts = backend.group_rows(rows.F)
+    n = len(rows.F)
+    if n < WORTH_IT * len(starts) or 16 * n * rows.width > ROOM:
+        return rows, len(starts)
+    everything = slice(0, n)
+    products = rows.inputs(backend, everything).T  # (n, p(p+1)/2)
+    return Cells(
+        F=rows.F[order[starts]],
+        XX=backend.sum_groups(products, order, starts),
+        XT=backend.sum_groups(rows.targets(everything), order, starts),
+    ), len(starts)

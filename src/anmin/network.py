@@ -1,0 +1,32 @@
+"""The network f(x) = σ(x̃ A) B + b0, with x̃ = (1, x) and σ(t) = max(t, slope · t)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Parameters of a two-layer network, as NumPy arrays in float64."""
+
+    A: np.ndarray  # (p, h): row 0 holds the hidden biases
+    B: np.ndarray  # (h, q)
+    b0: np.ndarray  # (q,)
+    slope: float = 0.0
+
+    def forward(self, X: np.ndarray) -> np.ndarray:
+        """f for rows of plain inputs, without the column of ones: (n, d) → (n, q)."""
+        P = X @ self.A[1:] + self.A[0]  # (n, h)
+        return np.maximum(P, self.slope * P) @ self.B + self.b0
+
+    def penalty(self) -> float:
+        """‖b0‖² + ‖B‖² + ‖A‖²: what lam multiplies in Eq. (1)."""
+        return float(sum((W * W).sum() for W in (self.b0, self.B, self.A)))
+
+    def fold(self, mean: np.ndarray, scale: np.ndarray, y_mean: np.ndarray) -> Network:
+        """The same function of raw inputs: this network acts on (x − mean) / scale."""
+        W = self.A[1:] / scale[:, None]  # (d, h)
+        bias = self.A[0] - mean @ W
+        return Network(np.vstack([bias, W]), self.B, self.b0 + y_mean, self.slope)

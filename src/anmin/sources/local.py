@@ -1,0 +1,80 @@
+"""Rows in memory.
+
+A batch leaves the source as the core wants it: X with its leading column, standardised, Y
+centred, and both multiplied by √w. Prepared batches are kept while the backend has room for
+them; the rest are prepared anew in each pass, so that memory beyond the input stays bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from anmin.backends import Backend
+from anmin.sources.batch import Batch, Kernel
+from anmin.sources.scaling import Scaling
+
+WORKING = 128 * 2**20
+ROUND = 4096
+
+
+def batch_rows(batch_size: int | str, h: int, p: int, q: int) -> int:
+    """Rows a batch: `batch_size`, or what fits in `WORKING` bytes, in multiples of `ROUND`."""
+    if batch_size == "auto":
+        row = 16 * (p * (p + 1) // 2 + p * (q + 1)) + 8 * (p + q) + 4 * h  # bytes in a pass
+        batch_size = WORKING // row
+    return max(1, -(-int(batch_size) // ROUND)) * ROUND
+
+
+class ArraySource:
+    """The rows of X (n, d) and Y (n, q), with weights."""
+
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, scaling: Scaling,
+        backend: Backend, batch_size: int,
+    ) -> None:  # fmt: skip
+        self.X, self.Y, self.scaling, self.backend = X, Y, scaling, backend
+        self.root_weight = np.ones(len(X)) if weight is None else np.sqrt(weight)
+        self.batch_size = batch_size
+        self._kept: dict[int, Batch] = {}
+        self._room = backend.room
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """n, p, q."""
+        return len(self.X), self.X.shape[1] + 1, self.Y.shape[1]
+
+    def reduce(self, kernel: Kernel) -> Any:
+        """Σ kernel(batch) over the batches, in their order."""
+        total = None
+        for batch in self.batches():
+            part = kernel(self.backend, batch)
+            total = part if total is None else total + part
+        return total
+
+    def batches(self) -> Iterator[Batch]:
+        for start in range(0, len(self.X), self.batch_size):
+            if start in self._kept:
+                yield self._kept[start]
+                continue
+            batch = self.rows(slice(start, start + self.batch_size))
+            size = batch.X.nbytes + batch.Y.nbytes
+            if size <= self._room:
+                self._room -= size
+                self._kept[start] = batch
+                batch.kept = True
+            yield batch
+
+    def rows(self, rows: slice | np.ndarray) -> Batch:
+        """Some rows, prepared: a slice, or their numbers."""
+        s, w = self.scaling, self.root_weight[rows, None]
+        X = (self.X[rows] - s.x_mean) / s.x_scale
+        Y = self.Y[rows] - s.y_mean
+        start = rows.start if isinstance(rows, slice) else -1
+        to_device = self.backend.asarray
+        return Batch(to_device(np.hstack([w, w * X])), to_device(w * Y), start)

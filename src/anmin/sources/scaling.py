@@ -1,0 +1,44 @@
+"""Standardisation: X to mean 0 and deviation 1, y centred, with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+CHUNK = 65536  # rows at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The network acts on (x − x_mean) / x_scale and predicts y − y_mean."""
+
+    x_mean: np.ndarray  # (d,)
+    x_scale: np.ndarray  # (d,)
+    y_mean: np.ndarray  # (q,)
+
+    @classmethod
+    def identity(cls, d: int, q: int) -> Scaling:
+        return cls(np.zeros(d), np.ones(d), np.zeros(q))
+
+    @classmethod
+    def fit(cls, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> Scaling:
+        """Weighted means, and deviations with ddof 0; a constant column keeps scale 1.
+
+        Columns are measured in units of their range, so that no square overflows or
+        underflows, and from their least value, so that a constant is exactly a constant.
+        """
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        unit = np.where(high > low, high / 2 - low / 2, 1.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        w = np.ones(len(X)) if weight is None else weight
+        w = w / w.sum()
+        mean = low + unit * sum(w[s] @ ((X[s] - low) / unit) for s in chunks(len(X)))
+        variance = sum(w[s] @ ((X[s] - mean) / unit) ** 2 for s in chunks(len(X)))
+        scale = np.where(variance > 0, unit * np.sqrt(variance), 1.0)
+        return cls(mean, scale, sum(w[s] @ Y[s] for s in chunks(len(X))))
+
+
+def chunks(n: int) -> Iterator[slice]:
+    return (slice(start, start + CHUNK) for start in range(0, n, CHUNK))

@@ -1,0 +1,185 @@
+"""The sums of one pass over the rows.
+
+With F = 1[XA > 0], G = (1 − slope)F + slope and z_i = G_i ⊗ x̃_i (neuron-major), a `PatternPass`
+collects
+
+    ZᵀZ   Zᵀ1   ZᵀY   tr YᵀY   Yᵀ1   n
+
+None of them depends on the output layer, so one pass at A serves the output layer at A, the
+loss, and the next hidden system. They add: batches, threads and machines are one mechanism.
+
+ZᵀZ is kept packed. Its p×p block for neurons j and l is U_jl = Σ_i G_ij G_il x̃_i x̃_iᵀ, which is
+symmetric and equal to U_lj; only j ≤ l and a ≤ b are stored, and all of them come from one
+product of two thin matrices of pairwise products, a quarter of the work of forming ZᵀZ:
+
+    packed[(j,l), (a,b)] = Σ_i (G_ij G_il) (x̃_ia x̃_ib)
+
+An `OutputPass` collects only what the output layer and the loss need: SᵀS and SᵀY for
+S = [σ(XA), 1]. A row of weight w enters as √w(x̃, y), with its pattern unchanged; "1" is then
+the column √w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Self
+
+import numpy as np
+
+from anmin.backends import Array, Backend
+from anmin.cells import Cells, Rows, compress
+from anmin.network import Network
+from anmin.sources.batch import Batch
+
+
+class Sums:
+    """Adds field by field; in place where `+=` is asked for."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class PatternStats(Sums):
+    """The sums of a pass, and the counts that a history record wants."""
+
+    n: float  # Σw
+    ZtZ: Array  # packed: (h(h+1)/2, p(p+1)/2)
+    Zt1: Array  # (h, p)
+    ZtY: Array  # (h, p, q)
+    YtY: float
+    Yt1: Array  # (q,)
+    fired: Array  # rows that each neuron fires on: (h,)
+    flips: float  # pattern entries that differ from the pattern before
+    rows: float  # patterns seen
+    cells: float  # different ones, counted batch by batch
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """h, p, q."""
+        return self.ZtY.shape
+
+
+@dataclass(frozen=True, slots=True)
+class PatternPass:
+    """The kernel of a full pass: a batch of rows in, its PatternStats out."""
+
+    A: Array  # (p, h)
+    slope: float
+    before: Array | None = None  # the A whose pattern the flips are counted against
+
+    def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
+        X, Y = batch.X, batch.Y
+        flips = 0.0
+        if self.before is not None:
+            old = batch.once("F", self.before, lambda: backend.fires(X, self.before))
+        F = batch.once("F", self.A, lambda: backend.fires(X, self.A))  # (n, h)
+        if self.before is not None:
+            flips = float((old != F).sum())
+        T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
+        patterns, cells = compress(backend, Rows(F, X, T))
+        ZtZ, ZtT = gram(backend, patterns, self.slope)
+        h, p, q = F.shape[1], X.shape[1], Y.shape[1]
+        ZtT = ZtT.reshape(h, p, q + 1)
+        return PatternStats(
+            n=float(T[:, q] @ T[:, q]),
+            ZtZ=ZtZ, Zt1=ZtT[:, :, q], ZtY=ZtT[:, :, :q],
+            YtY=float((Y * Y).sum()), Yt1=Y.T @ T[:, q],
+            fired=F.sum(0), flips=flips, rows=float(len(F)), cells=float(cells),
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Gram:
+    ZtZ: Array
+    ZtT: Array
+
+    def __iadd__(self, other: _Gram) -> Self:
+        self.ZtZ += other.ZtZ
+        self.ZtT += other.ZtT
+        return self
+
+
+def gram(backend: Backend, patterns: Rows | Cells, slope: float) -> tuple[Array, Array]:
+    """Packed ZᵀZ, and Zᵀ[Y, 1] as (h, p(q+1))."""
+    h = patterns.F.shape[1]
+    width = h * (h + 1) // 2 + patterns.width
+
+    def part(rows: slice) -> _Gram:
+        total = None
+        for some in backend.subblocks(rows, width):
+            G = backend.gain(patterns.F[some], slope)  # (k, h)
+            GG, XX = backend.pairs(G), patterns.inputs(backend, some)  # (h(h+1)/2, k) ...
+            XT = patterns.targets(some)  # (k, p(q+1))
+            if total is None:
+                total = _Gram(backend.zeros(len(GG), len(XX)), backend.zeros(h, XT.shape[1]))
+            backend.add_product(total.ZtZ, GG, XX)
+            total.ZtT += G.T @ XT
+        return total
+
+    total = backend.sum_over_blocks(part, len(patterns.F))
+    return total.ZtZ, total.ZtT
+
+
+@cache
+def pair_index(m: int) -> np.ndarray:
+    """Where the pair (j, k) stands in packed order: an (m, m) table, flattened."""
+    index = np.empty((m, m), dtype=np.intp)
+    first, second = np.triu_indices(m)
+    index[first, second] = index[second, first] = np.arange(len(first))
+    return index.ravel()
+
+
+def unpack(backend: Backend, stats: PatternStats) -> Array:
+    """ZᵀZ as an array of shape (h, p, h, p): entry [j, a, l, b] is U_jl[a, b]."""
+    h, p, _ = stats.shape
+    neurons, inputs = (backend.integers(pair_index(m)) for m in (h, p))
+    return stats.ZtZ[neurons][:, inputs].reshape(h, h, p, p).swapaxes(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStats(Sums):
+    """What the output layer and the loss need."""
+
+    n: float
+    StS: Array  # (h + 1, h + 1)
+    StY: Array  # (h + 1, q)
+    YtY: float
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPass:
+    """The kernel of a thin pass, for the loss at a trial A."""
+
+    A: Array  # (p, h)
+    slope: float
+
+    def __call__(self, backend: Backend, batch: Batch) -> OutputStats:
+        def part(rows: slice) -> OutputStats:
+            X, Y = batch.X[rows], batch.Y[rows]
+            S = backend.append_column(backend.activate(X @ self.A, self.slope), X[:, 0])
+            return OutputStats(float(X[:, 0] @ X[:, 0]), S.T @ S, S.T @ Y, float((Y * Y).sum()))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualPass:
+    """The squared residual of a network over a batch, without cancellation."""
+
+    network: Network
+
+    def __call__(self, backend: Backend, batch: Batch) -> float:
+        net = self.network
+        A, B, b0 = (backend.asarray(W) for W in (net.A, net.B, net.b0))
+
+        def part(rows: slice) -> float:
+            X = batch.X[rows]
+            R = batch.Y[rows] - backend.activate(X @ A, net.slope) @ B - X[:, :1] * b0
+            return float((R * R).sum())
+
+        return backend.sum_over_blocks(part, len(batch))

@@ -1,0 +1,171 @@
+"""The benchmark suite on tiny data: the runner, the tables, and every rival that is installed."""
+
+import importlib.util
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import cases, methods, plot, record, runner, table
+from benchmarks.__main__ import main
+from benchmarks.suites import SUITES, defaults, suite
+
+TINY = "teacher-n300-d3-h4"
+BUDGET = record.Budget(iterations=2, epochs=2, max_time=0.3)
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
+)
+ON_CPU = [name for name in methods.METHODS if name not in methods.ON_CARD]
+SLOW_IMPORTS = {"torch-lm"}  # it brings in lightning: many seconds
+
+
+def test_a_case_is_a_function_of_its_name_and_seed():
+    one, same, other = cases.load(TINY, 0), cases.load(TINY, 0), cases.load(TINY, 1)
+    np.testing.assert_array_equal(one.X, same.X)
+    assert not np.array_equal(one.X, other.X)
+    assert one.start().shape == (4, 4)
+    assert cases.load("sin-n50-d2", 0).X_test.shape == (50, 2)
+
+
+def test_the_sin_case_is_the_papers():
+    split = cases.load("sin-n50-d2", 3)
+    np.testing.assert_allclose(split.y, np.sin(np.sum(split.X**2, axis=1)))
+
+
+@pytest.mark.parametrize("variable", ["ANMIN_DATA", "ANMIN_TABULAR"])
+def test_a_missing_folder_is_named(monkeypatch, variable):
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(FileNotFoundError, match=f"Set {variable}"):
+        cases.load("abalone" if variable == "ANMIN_DATA" else "some-set", 0)
+
+
+def test_tabular_folds_and_scaling(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    mask = np.arange(40)[:, None] % 10 == np.arange(10)
+    X = 5 + 3 * rng.standard_normal((40, 2))
+    np.savez(tmp_path / "small.npz", X=X, y=rng.standard_normal((40, 1)), test_mask=mask)
+    monkeypatch.setenv("ANMIN_TABULAR", str(tmp_path))
+    split = cases.load("small", 7)
+    assert cases.tabular_names() == ["small"]
+    assert split.X_test.shape == (4, 2)
+    assert split.y.shape == (36,)
+    np.testing.assert_allclose(split.standardize(split.X).mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(split.standardize(split.X).std(0), 1)
+    with pytest.raises(ValueError, match="There is no case 'other'"):
+        cases.load("other", 0)
+
+
+def test_the_stopwatch_stops():
+    watch = record.Stopwatch()
+    with watch.paused():
+        sum(range(200_000))
+        inside = watch.seconds()
+    assert watch.seconds() < inside
+
+
+def test_results_are_on_disk_after_every_run(tmp_path):
+    results = record.Results(tmp_path / "deep" / "out.json")
+    results.add({"case": "a", "seconds": 1.0, "curve": [(0.5, float("nan"))]})
+    results.add({"case": "b", "seconds": np.float64(2.0)})
+    saved = json.loads((tmp_path / "deep" / "out.json").read_text())
+    assert [entry["case"] for entry in saved] == ["a", "b"]
+    assert saved[0]["curve"] == [[0.5, None]]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out.json"]
+
+
+def test_ratios_are_paired_by_seed():
+    def entry(method, seed, seconds):
+        return {"case": "c", "method": method, "seed": seed, "seconds": seconds}
+
+    runs = [entry("a", 0, 1.0), entry("a", 1, 2.0), entry("b", 0, 8.0), entry("b", 1, 4.0)]
+    runs += [entry("b", 2, 100.0), entry("a", 3, None)]
+    assert table.paired(runs, "c", "a", "b", "seconds") == pytest.approx(4.0)
+    assert table.paired(runs, "c", "a", "none", "seconds") is None
+
+
+def test_time_to_reach_a_loss():
+    curve = [(0.1, 5.0), (0.2, 3.0), (0.3, 4.0)]
+    assert record.seconds_to(curve, 3.5) == 0.2
+    assert record.seconds_to(curve, 1.0) is None
+    assert table.reach({"curve": curve}, {"seconds": 2.0, "train_mse": 3.0}) == pytest.approx(10)
+
+
+def test_ranks_and_paired_errors_of_the_defaults():
+    rmse = {"default": np.array([1.1, 1.3]), "mlp-adam": np.array([1.0, 1.0]), "hgb": np.ones(2)}
+    ratio, error = defaults.behind(rmse)
+    assert ratio == pytest.approx(1.2)
+    assert error == pytest.approx(0.1)
+    assert defaults.ranks({"set": rmse}, list(rmse)) == {"default": 3, "mlp-adam": 1, "hgb": 1}
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in ON_CPU if n not in methods.OURS and n not in SLOW_IMPORTS]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_every_rival_learns_something(name):
+    results = record.Results(None)
+    split = cases.load(TINY, 0)
+    entry = runner.run(results, name, split, replace(BUDGET, epochs=20))
+    if "skipped" in entry:
+        pytest.skip(entry["skipped"])
+    assert entry["seconds"] > 0
+    assert entry["train_mse"] < np.var(split.y)
+    times = [seconds for seconds, _ in entry["curve"]]
+    assert times == sorted(times)
+
+
+@needs_torch
+def test_the_products_of_the_papers_algorithm_agree():
+    import torch
+
+    from benchmarks.rivals.paper_torch import at_once, from_loader, from_slices, pairwise
+
+    X, G = torch.randn(300, 3, dtype=torch.float64), torch.rand(300, 5, dtype=torch.float64)
+    sums = [
+        sum(products(x, g) for x, g in batches(X, G))
+        for batches in (from_loader, from_slices)
+        for products in (pairwise, at_once)
+    ]
+    for other in sums[1:]:
+        torch.testing.assert_close(sums[0], other)
+    torch.testing.assert_close(sums[0][1, 4], (X * G[:, 1:2]).T @ (X * G[:, 4:5]))
+
+
+@needs_torch
+def test_our_iterates_are_those_of_the_papers_algorithm(tmp_path, capsys):
+    out = tmp_path / "out.json"
+    main(["--suite", "paper-solver", "--quick", "--cases", TINY, "--json", str(out)])
+    entries = json.loads(out.read_text())
+    assert [entry["method"] for entry in entries[:2]] == ["anmin", "paper-torch-gemm"]
+    assert max(entry.get("first_losses_gap", 0) for entry in entries) < 1e-3
+    assert {"case", "method", "seed", "seconds", "train_mse", "test_mse"} <= entries[0].keys()
+    assert "x anmin" in capsys.readouterr().out
+
+
+def test_a_missing_package_is_recorded(monkeypatch):
+    monkeypatch.setitem(sys.modules, "benchmarks.rivals.hgb", None)
+    entry = runner.run(record.Results(None), "hgb", cases.load(TINY, 0), BUDGET)
+    assert entry["seconds"] is None
+    assert "not installed" in entry["skipped"]
+
+
+def test_every_suite_exists():
+    assert all(callable(suite(name)) for name in SUITES)
+    assert all(callable(methods.method(name)) for name in ("anmin", "hgb", "reduced-rank"))
+    with pytest.raises(ValueError, match="There is no method"):
+        methods.method("magic")
+
+
+def test_the_plot_is_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    runs = [
+        {"case": "c", "method": name, "seed": 0, "seconds": 1.0, "curve": [(0.1, 2.0), (1.0, 1.0)]}
+        for name in ("anmin", "adam-paper")
+    ]
+    plot.loss_against_time(runs, str(tmp_path / "loss.png"))
+    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
