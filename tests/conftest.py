@@ -1,4 +1,4 @@
-"""What the test files share: small problems, the paper's data, and hypothesis' pace."""
+"""What the test files share: small problems, the paper's data, hypothesis' pace."""
 
 import os
 from pathlib import Path
@@ -28,6 +28,19 @@ def make_data(n=80, d=2, q=1, seed=0):
     phase = X @ rng.normal(size=(d, q))
     y = 3.0 + np.sin(phase) + 0.3 * phase + 0.05 * rng.normal(size=(n, q))
     return X, y[:, 0] if q == 1 else y
+
+
+def standardised(X, y, w=None):
+    """What the core sees: ones and X at mean 0 and deviation 1, and y centred as (n, q)."""
+    Z = X - np.average(X, axis=0, weights=w)
+    Z = Z / np.sqrt(np.average(Z**2, axis=0, weights=w))
+    Y = y.reshape(len(y), -1)
+    return np.column_stack([np.ones(len(X)), Z]), Y - np.average(Y, axis=0, weights=w)
+
+
+def activate(T, slope):
+    """The leaky ReLU."""
+    return np.where(T > 0, T, slope * T)
 
 
 @pytest.fixture

@@ -46,9 +46,11 @@ def test_the_data_are_the_papers(paper_data, name, shape):
     assert y.shape == shape[:1]
 
 
-@pytest.mark.parametrize("run", [0, 1])
-@pytest.mark.parametrize(("name", "bar"), [("sdf", 6.0), ("abalone", 4.1), ("bike", 1800.0)])
-def test_training_error(paper_data, name, bar, run):
+@pytest.mark.parametrize(
+    ("name", "run", "bar"),
+    [("sdf", 0, 5.5), ("sdf", 1, 5.5), ("abalone", 0, 4.1), ("abalone", 1, 4.1), ("bike", 0, 1500)],
+)
+def test_training_error(paper_data, name, run, bar):
     train, test = train_and_test_error(paper_data, name, run)
     assert train < bar
     assert test < 1.7 * train

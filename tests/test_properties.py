@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from anmin import ANMINClassifier, ANMINRegressor
 
-NUMBERS = st.floats(-100, 100, allow_subnormal=False)
+NUMBERS = st.floats(-100, 100).map(lambda v: v if abs(v) > 1e-150 else 0.0)
 
 
 @st.composite
@@ -78,7 +78,7 @@ def test_loss_is_equation_1(problem):
     X, Y, w, _ = problem
     model = fit(*problem)
     size = np.average((Y**2).sum(axis=1), weights=w)
-    np.testing.assert_allclose(model.loss_, eq1(model, X, Y, w), rtol=1e-6, atol=1e-9 * (1 + size))
+    np.testing.assert_allclose(model.loss_, eq1(model, X, Y, w), rtol=1e-6, atol=1e-7 * (1 + size))
 
 
 @given(problems())

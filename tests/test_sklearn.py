@@ -1,4 +1,4 @@
-"""The conventions of scikit-learn: its checks, frames, search, pipelines, routing, callbacks."""
+"""The conventions of scikit-learn: its checks, frames, search, pipelines, routing, import."""
 
 import pickle
 import statistics
@@ -8,7 +8,6 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from conftest import make_data
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
@@ -174,7 +173,9 @@ def test_multi_output_wrapper(data):
     X, y = data
     Y = np.column_stack([y, -y])
     wrapped = MultiOutputRegressor(regressor()).fit(X, Y)
-    np.testing.assert_allclose(wrapped.predict(X)[:, 0], regressor().fit(X, y).predict(X), rtol=1e-10)
+    np.testing.assert_allclose(
+        wrapped.predict(X)[:, 0], regressor().fit(X, y).predict(X), rtol=1e-10
+    )
 
 
 def test_score_takes_weights_and_many_outputs():
@@ -235,118 +236,6 @@ def test_verbose_prints_and_silence_does_not(data, capsys):
     regressor(verbose=1).fit(*data)
     out, err = capsys.readouterr()
     assert out + err
-
-
-# ---- callbacks ----------------------------------------------------------------------------------
-
-
-class Recorder:
-    """A callback that notes what it is told, and stops the fit after `stop` tasks if asked."""
-
-    def __init__(self, stop=None):
-        self.stop, self.begun, self.ended, self.scores, self.life = stop, [], [], [], []
-
-    def setup(self, estimator, context):
-        self.life.append("setup")
-
-    def teardown(self, estimator, context):
-        self.life.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.begun.append((context.task_name, context.task_id, context.parent is None))
-
-    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
-        self.ended.append((context.task_name, context.task_id, context.parent is None))
-        if hasattr(fitted_estimator, "score"):
-            self.scores.append(fitted_estimator.score(X, y))
-        return self.stop is not None and context.parent is not None and context.task_id >= self.stop
-
-
-needs_callbacks = pytest.mark.skipif(
-    not hasattr(ANMINRegressor, "set_callbacks"),
-    reason=f"scikit-learn {sklearn.__version__} has no callbacks",
-)
-
-
-def test_callbacks_are_there_where_scikit_learn_has_them():
-    try:
-        import sklearn.callback  # noqa: F401
-    except ImportError:
-        expected = False
-    else:
-        expected = True
-    assert hasattr(ANMINRegressor, "set_callbacks") is expected
-
-
-@needs_callbacks
-@pytest.mark.parametrize("make", [regressor, classifier])
-class TestCallbacks:
-    def target(self, make, y):
-        return y if make is regressor else np.where(y > 3, "high", "low")
-
-    def test_one_task_an_iteration(self, make, data):
-        X, y = data
-        recorder = Recorder()
-        model = make().set_callbacks(recorder).fit(X, self.target(make, y))
-        assert recorder.life == ["setup", "teardown"]
-        iterations = [task for task in recorder.ended if not task[2]]
-        assert len(iterations) == model.n_iter_ == 4
-        assert sorted(recorder.begun) == sorted(recorder.ended)
-        assert [task[2] for task in (recorder.begun[0], recorder.ended[-1])] == [True, True]
-
-    def test_models_on_the_way_predict(self, make, data):
-        X, y = data
-        recorder = Recorder()
-        model = make().set_callbacks(recorder).fit(X, self.target(make, y))
-        assert len(recorder.scores) >= model.n_iter_
-        assert recorder.scores[-1] == pytest.approx(model.score(X, self.target(make, y)))
-
-    def test_a_callback_may_stop_the_fit(self, make, data):
-        X, y = data
-        model = make().set_callbacks(Recorder(stop=1)).fit(X, self.target(make, y))
-        assert model.n_iter_ == 2
-        assert model.loss_ == min(model.loss_curve_)
-
-    def test_result_and_pickle_are_the_same(self, make, data):
-        X, y = data
-        watched = make().set_callbacks(Recorder()).fit(X, self.target(make, y))
-        alone = make().fit(X, self.target(make, y))
-        assert watched.loss_curve_ == alone.loss_curve_
-        again = pickle.loads(pickle.dumps(watched))
-        np.testing.assert_array_equal(again.predict(X), alone.predict(X))
-
-    def test_progress_bar(self, make, data, capsys):
-        pytest.importorskip("rich")
-        from sklearn.callback import ProgressBar
-
-        X, y = data
-        make().set_callbacks(ProgressBar()).fit(X, self.target(make, y))
-        assert "100%" in capsys.readouterr().out
-
-    def test_nested(self, make, data):
-        X, y = data
-        recorder = Recorder()
-        recorder.max_propagation_depth = None
-        make_pipeline(StandardScaler(), make()).set_callbacks(recorder).fit(X, self.target(make, y))
-        GridSearchCV(make(), {"lam": [1e-2]}, cv=2).set_callbacks(recorder).fit(
-            X, self.target(make, y)
-        )
-        assert recorder.life == ["setup", "teardown"] * 2
-
-    def test_score_monitor(self, make, data):
-        from sklearn.callback import ScoringMonitor
-
-        X, y = data
-        monitor = ScoringMonitor(scoring="r2" if make is regressor else "accuracy")
-        make().set_callbacks(monitor).fit(X, self.target(make, y))
-        assert monitor.get_logs() is not None
-
-    def test_torn_down_after_an_error(self, make, data):
-        X, y = data
-        recorder = Recorder()
-        with pytest.raises(ValueError, match="lam"):
-            make(lam=-1.0).set_callbacks(recorder).fit(X, self.target(make, y))
-        assert recorder.life.count("setup") == recorder.life.count("teardown")
 
 
 # ---- importing ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.model_selection import check_cv
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -29,17 +30,23 @@ def true_or_false(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a string; got {value!r}.")
+    return value
+
+
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
     return value
 
 
-def start(init: Any, shape: tuple[int, int], rng: np.random.RandomState) -> np.ndarray:
-    """The first A: standard normal, or the array that was given."""
+def start(init: Any, shape: tuple[int, int]) -> np.ndarray | None:
+    """The first A that was given, or None for a random one."""
     if isinstance(init, str):
         one_of("init", init, ("random",))
-        return rng.standard_normal(shape)
+        return None
     A = np.array(init, dtype=np.float64)
     if A.shape != shape:
         raise ValueError(
@@ -67,3 +74,12 @@ def positive_weights(weight: np.ndarray | None) -> np.ndarray | None:
 def dense_target(y: Any) -> None:
     if issparse(y):
         raise TypeError("y is sparse, and must be dense: use y.toarray().")
+
+
+def splits(cv: Any, X: np.ndarray, y: Any, weight: np.ndarray | None) -> list[tuple]:
+    """The splits of a splitter or an iterable, without the rows of weight zero."""
+    found = list(check_cv(cv, y).split(X, y))
+    if weight is None:
+        return found
+    place = np.cumsum(weight > 0) - 1  # of a row among those that count
+    return [tuple(place[part[weight[part] > 0]] for part in split) for split in found]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -19,37 +20,57 @@ from anmin.callbacks import CallbackSupportMixin, fit_listener, with_callbacks
 from anmin.history import Budget, Fit
 from anmin.linsolve import Status
 from anmin.network import Network
-from anmin.solvers import Problem, solver_object
+from anmin.probabilities import softmax, temperature
+from anmin.solvers import Problem, Search, Task, VarPro, solver_object
 from anmin.sources import ArraySource, Scaling
 from anmin.sources.local import batch_rows
+
+MOST_HIDDEN = 256  # for n_hidden="auto"
 
 PARAMETERS = """
     Parameters
     ----------
-    n_hidden : int, default=64
-        Hidden units.
+    n_hidden : int or "auto", default=64
+        Hidden units, at most: units that do nothing are removed when `lam` is chosen. "auto" lets
+        the held-out rows decide, up to 256 (with lam="auto" only).
     slope : float in [0, 1), default=0.0
         Slope of the activation for negative arguments: 0 is ReLU, 0.1 a leaky ReLU.
-    lam : float, default=1e-3
-        Penalty on the squared weights of both layers, beside the *mean* squared error.
-    solver : "anmin" or a solver object, default="anmin"
-        "anmin" is the paper's Algorithm 1; `anmin.solvers.Algorithm1(...)` sets its details.
+    lam : float or "auto", default="auto"
+        Penalty on the squared weights of both layers, beside the *mean* squared error. "auto"
+        walks it down and chooses it on held-out rows; with solver="anmin" it is 0.001 over the
+        number of rows, as in the paper.
+    solver : "varpro", "anmin" or a solver object, default="varpro"
+        "varpro" is variable projection with damped steps and relocation of neurons; "anmin" the
+        paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details.
     max_iter : int, default=None
-        Iterations; 30 for "anmin".
+        Iterations: 30 for "anmin"; damped steps for "varpro", 400, or no limit with `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
+    tol : float, default=1e-4
+        Relative gain under which "varpro" stops; "anmin" does not use it.
     init : "random" or array of shape (n_features + 1, n_hidden), default="random"
         The first hidden layer, in standardised inputs, biases in row 0.
+    n_init : int, default=1
+        Random starts of "varpro"; the worse ones are dropped early.
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.
+    validation_fraction : float in (0, 1), default=0.2
+        Share of the rows held out at a time to choose `lam`.
+    cv : int, splitter or iterable of splits, default=None
+        How many parts are held out in turn to choose `lam`: 3 below 2,000 rows, else 1. Or any
+        splitter of scikit-learn, or the splits themselves.
+    linear_solver : "auto", "cholesky" or "cg", default="auto"
+        Form the hidden system, or only multiply by it; "auto" by its number of unknowns.
+    device : str, default="cpu"
+        "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
     dtype : "auto", "float64" or "float32", default="auto"
         Arithmetic of the fit; "auto" is float64, also for float32 input.
     batch_size : int or "auto", default="auto"
         Rows worked on at a time, rounded up to a multiple of 4096. It sets the working memory,
         not the result.
     random_state : int, RandomState or None, default=None
-        Seed of the start.
+        Seed of every random draw.
     verbose : int, default=0
         1 prints a line an iteration.
 """
@@ -61,6 +82,10 @@ ATTRIBUTES = """
         The network in standardised X and centred y, as in the paper.
     coefs_, intercepts_ : lists of two arrays
         The same network for raw X, as in `MLPRegressor`.
+    lam_ : float
+        The penalty used.
+    path_ : list of records lam, train_mse, held_out_mse, active
+        The penalties that were tried, with lam="auto".
     loss_, best_loss_ : float
         Eq. (1) at the returned network, and at the best one met.
     history_ : list of records, `history_[0]` the start
@@ -76,17 +101,23 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_hidden: int = 64,
+        n_hidden: int | str = 64,
         *,
         slope: float = 0.0,
-        lam: float = 1e-3,
-        solver: Any = "anmin",
+        lam: float | str = "auto",
+        solver: Any = "varpro",
         max_iter: int | None = None,
         max_time: float | None = None,
+        tol: float = 1e-4,
         init: Any = "random",
+        n_init: int = 1,
         standardize: bool = True,
-        dtype: Literal["auto", "float32", "float64"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
+        validation_fraction: float = 0.2,
+        cv: Any = None,
+        linear_solver: str = "auto",
+        device: str = "cpu",
+        dtype: str = "auto",
+        batch_size: int | str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -96,8 +127,14 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
         self.solver = solver
         self.max_iter = max_iter
         self.max_time = max_time
+        self.tol = tol
         self.init = init
+        self.n_init = n_init
         self.standardize = standardize
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.linear_solver = linear_solver
+        self.device = device
         self.dtype = dtype
         self.batch_size = batch_size
         self.random_state = random_state
@@ -105,61 +142,98 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: np.ndarray, y: Any, Y: np.ndarray, weight: np.ndarray | None) -> None:
         """Train on validated X (n, d), Y (n, q); `y` is what the user gave, for callbacks."""
-        d, q = X.shape[1], Y.shape[1]
         checks.whole_number("verbose", self.verbose, least=0)
-        h = checks.whole_number("n_hidden", self.n_hidden, least=1)
         solver = solver_object(self.solver)
-        budget = self._budget(solver)
-        rng = check_random_state(self.random_state)
-        A = checks.start(self.init, (d + 1, h), rng)
-        problem = self._problem(X, Y, checks.positive_weights(weight), h)
+        h, search = self._size(), self._search(X, y, weight)
+        problem = self._problem(X, Y, checks.positive_weights(weight), h, solver)
         scaling = problem.source.scaling
+        budget = self._budget(solver)
 
         def attributes(network: Network) -> dict:
-            return {"_network": network, "_scaling": scaling, "n_outputs_": q}
+            network = network.scaled(scaling.y_scale)
+            return {"_network": network, "_scaling": scaling, "n_outputs_": Y.shape[1]}
 
         listener, close = fit_listener(self, X, y, budget.max_iter, attributes)
-        with problem.backend.session(), np.errstate(over="ignore", invalid="ignore"):
-            fit = solver.solve(problem, A, budget, rng, listener)
-        self._keep(fit, scaling)
+        with problem.backend.session(), np.errstate(all="ignore"):
+            fit = solver.solve(
+                Task(
+                    problem, h, budget, check_random_state(self.random_state), listener,
+                    checks.start(self.init, (X.shape[1] + 1, h)),
+                    checks.whole_number("n_init", self.n_init, least=1), search,
+                )  # fmt: skip
+            )
+        self._keep(fit.in_units(scaling.y_scale), problem)
         close()
 
-    def _budget(self, solver: Any) -> Budget:
-        max_iter = solver.default_max_iter if self.max_iter is None else self.max_iter
-        max_time = self.max_time
-        return Budget(
-            checks.whole_number("max_iter", max_iter, least=0),
-            None if max_time is None else checks.real_number("max_time", max_time, least=0.0),
-        )
+    def _size(self) -> int:
+        if self.n_hidden != "auto":
+            return checks.whole_number("n_hidden", self.n_hidden, least=1)
+        if self.lam != "auto" or not isinstance(solver_object(self.solver), VarPro):
+            raise ValueError(
+                'n_hidden="auto" needs lam="auto" and solver="varpro", which decide it; '
+                f"got lam={self.lam!r}, solver={self.solver!r}. Give a number of units."
+            )
+        return MOST_HIDDEN
 
-    def _problem(self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, h: int) -> Problem:
+    def _search(self, X: np.ndarray, y: Any, weight: np.ndarray | None) -> Search | None:
+        fraction = checks.real_number(
+            "validation_fraction", self.validation_fraction, least=0.0, below=1.0
+        )
+        if not isinstance(self.lam, str):
+            return None
+        checks.one_of("lam", self.lam, ("auto",))
+        if self.cv is None or isinstance(self.cv, Integral):
+            folds = None if self.cv is None else checks.whole_number("cv", self.cv, least=1)
+            return Search(fraction, folds)
+        return Search(splits=checks.splits(self.cv, X, y, weight))
+
+    def _budget(self, solver: Any) -> Budget:
+        max_iter, max_time = self.max_iter, self.max_time
+        if max_time is not None:
+            max_time = checks.real_number("max_time", max_time, least=0.0)
+        if max_iter is not None:
+            max_iter = checks.whole_number("max_iter", max_iter, least=0)
+        else:
+            max_iter = solver.default_max_iter(max_time)
+        return Budget(max_iter, max_time, checks.real_number("tol", self.tol, least=0.0))
+
+    def _problem(
+        self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, h: int, solver: Any
+    ) -> Problem:
         if weight is not None and not weight.all():  # a row of weight 0 is no row
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         d, q = X.shape[1], Y.shape[1]
-        scaling = Scaling.fit(X, Y, weight) if checks.true_or_false("standardize", self.standardize) else Scaling.identity(d, q)
+        scaling = Scaling.identity(d, q)
+        if checks.true_or_false("standardize", self.standardize):
+            scaling = Scaling.fit(X, Y, weight)
+        if self.lam == "auto" and isinstance(solver, VarPro):
+            scaling = scaling.unit_target(Y, weight)
         size = self.batch_size
         if size != "auto":
             size = checks.whole_number("batch_size", size, least=1)
-        backend = get_backend("cpu", checks.one_of("dtype", self.dtype, ("auto", "float64", "float32")))
-        source = ArraySource(X, Y, weight, scaling, backend, batch_rows(size, h, d + 1, q))
+        dtype = checks.one_of("dtype", self.dtype, ("auto", "float64", "float32"))
+        backend = get_backend(checks.text("device", self.device), dtype)
         return Problem(
-            source,
-            checks.real_number("lam", self.lam, least=0.0),
+            ArraySource(X, Y, weight, scaling, backend, batch_rows(size, h, d + 1, q)),
+            0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, least=0.0),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
+            checks.one_of("linear_solver", self.linear_solver, ("auto", "cholesky", "cg")),
         )
 
-    def _keep(self, fit: Fit, scaling: Scaling) -> None:
+    def _keep(self, fit: Fit, problem: Problem) -> None:
+        scaling = problem.source.scaling
         self._network, self._scaling = fit.network, scaling
         self.A_, self.B_, self.b0_ = fit.network.A, fit.network.B, fit.network.b0
         raw = fit.network.fold(scaling.x_mean, scaling.x_scale, scaling.y_mean)
         self.coefs_, self.intercepts_ = [raw.A[1:], raw.B], [raw.A[0], raw.b0]
-        self.history_ = fit.history
+        self.lam_ = problem.lam if fit.lam is None else fit.lam
+        self.path_, self.history_ = fit.path, fit.history
         self.loss_curve_ = [step.loss for step in fit.history]
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
         self.n_iter_ = len(fit.history) - 1
         self.n_hidden_, self.n_outputs_ = fit.network.B.shape
-        steps = fit.history[1:]
-        if fit.status is Status.STOPPED or (steps and all(s.status is Status.FLOORED for s in steps)):
+        unsound = [step.status is Status.FLOORED for step in fit.history[1:]]
+        if fit.status is Status.STOPPED or (unsound and all(unsound)):
             warnings.warn(f"No hidden step was sound: {fit.status.value}", ConvergenceWarning, 3)
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -193,10 +267,9 @@ class ANMINRegressor(RegressorMixin, _ANMIN):
         X, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         y = np.asarray(y, dtype=np.float64)
         self._one_dimensional = y.ndim == 1
-        self._fit(X, y, y.reshape(len(y), -1), weight)
+        self._fit(X, y, y.reshape(len(y), -1), row_weights(sample_weight, X))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -210,22 +283,12 @@ class ANMINRegressor(RegressorMixin, _ANMIN):
         return tags
 
 
-def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Row weights times class weights; "balanced" counts the rows by their weight."""
-    weight = np.ones(len(y)) if weight is None else weight
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        classes, label = np.unique(y[weight > 0], return_inverse=True)
-        share = np.bincount(label, weights=weight[weight > 0])
-        class_weight = dict(zip(classes, share.sum() / (len(classes) * share), strict=True))
-    return weight * compute_sample_weight(class_weight, y)
-
-
 class ANMINClassifier(ClassifierMixin, _ANMIN):
     __doc__ = f"""A two-layer ReLU network for classification, trained analytically.
 
     Least squares on one-hot targets (one 0/1 target for two classes), through the same core as
-    the regressor. The outputs estimate the class probabilities directly; `predict_proba` clips
-    them to [floor, 1] and normalises, with the floor 1 / (n + 2) for n training rows.
+    the regressor. `predict_proba` is a softmax of the outputs times one temperature, which is
+    chosen by the log-loss on the training rows but never sharper than 8.
     {PARAMETERS}
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into `sample_weight`.
@@ -243,25 +306,33 @@ class ANMINClassifier(ClassifierMixin, _ANMIN):
 
     def __init__(
         self,
-        n_hidden: int = 64,
+        n_hidden: int | str = 64,
         *,
         slope: float = 0.0,
-        lam: float = 1e-3,
-        solver: Any = "anmin",
+        lam: float | str = "auto",
+        solver: Any = "varpro",
         max_iter: int | None = None,
         max_time: float | None = None,
+        tol: float = 1e-4,
         init: Any = "random",
+        n_init: int = 1,
         standardize: bool = True,
-        dtype: Literal["auto", "float32", "float64"] = "auto",
-        batch_size: int | Literal["auto"] = "auto",
+        validation_fraction: float = 0.2,
+        cv: Any = None,
+        linear_solver: str = "auto",
+        device: str = "cpu",
+        dtype: str = "auto",
+        batch_size: int | str = "auto",
         random_state: Any = None,
         verbose: int = 0,
         class_weight: Any = None,
     ) -> None:
         super().__init__(
             n_hidden, slope=slope, lam=lam, solver=solver, max_iter=max_iter, max_time=max_time,
-            init=init, standardize=standardize, dtype=dtype, batch_size=batch_size,
-            random_state=random_state, verbose=verbose,
+            tol=tol, init=init, n_init=n_init, standardize=standardize,
+            validation_fraction=validation_fraction, cv=cv, linear_solver=linear_solver,
+            device=device, dtype=dtype, batch_size=batch_size, random_state=random_state,
+            verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -273,15 +344,21 @@ class ANMINClassifier(ClassifierMixin, _ANMIN):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must hold two classes or more; got one class, {self.classes_[0]!r}.")
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+            only = self.classes_[0]
+            raise ValueError(f"y must hold two classes or more; got one class, {only!r}.")
+        weight = row_weights(sample_weight, X)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
         Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
-        rows = len(X) if weight is None else weight.sum()
-        self._floor = 1 / (rows + 2)
         self._fit(X, y, Y, weight)
+        label = np.searchsorted(self.classes_, y)
+        self._temperature = temperature(self._class_scores(X), label, weight)
         return self
+
+    def _class_scores(self, X: Any) -> np.ndarray:
+        """One score for each class: (n, n_classes)."""
+        scores = self._scores(X)
+        return np.hstack([1 - scores, scores]) if len(self.classes_) == 2 else scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Outputs minus 1/2: (n,) for two classes, else (n, n_classes)."""
@@ -289,15 +366,25 @@ class ANMINClassifier(ClassifierMixin, _ANMIN):
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities: outputs clipped to [floor, 1], normalised to sum 1."""
-        scores = self._scores(X)
-        if len(self.classes_) == 2:
-            scores = np.hstack([1 - scores, scores])
-        clipped = np.clip(scores, self._floor, 1.0)
-        return clipped / clipped.sum(axis=1, keepdims=True)
+        """Class probabilities: a softmax of the outputs times one temperature."""
+        return softmax(getattr(self, "_temperature", 1.0) * self._class_scores(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest output."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
+
+
+def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray | None:
+    return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+
+
+def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Row weights times class weights; "balanced" counts the rows by their weight."""
+    weight = np.ones(len(y)) if weight is None else weight
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        classes, label = np.unique(y[weight > 0], return_inverse=True)
+        share = np.bincount(label, weights=weight[weight > 0])
+        class_weight = dict(zip(classes, share.sum() / (len(classes) * share), strict=True))
+    return weight * compute_sample_weight(class_weight, y)

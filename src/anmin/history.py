@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf, nan
 from time import perf_counter
+from typing import Any
 
 from anmin.linsolve import Status
 from anmin.network import Network
@@ -12,32 +14,46 @@ from anmin.network import Network
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The state after one iteration; the losses are those of Eq. (1)."""
+    """The state after one iteration; the losses are those of Eq. (1) on all rows."""
 
     iteration: int
     loss: float
     mse: float  # the data term: mean over rows, summed over outputs
-    frozen_loss: float  # after the hidden step, with the pattern and the output layer held
-    logdet: float  # ln|M + lam I|; NaN where M is not formed
-    condition: float  # of M + lam I, estimated in the 1-norm
-    status: Status
-    flips: float  # share of pattern entries that changed
-    dead: int  # units that fire on no row
-    cells: int  # different firing patterns, counted batch by batch
-    seconds: float
+    frozen_loss: float = nan  # after the hidden step, with the pattern and the output layer held
+    logdet: float = nan  # ln|M + lam I|; NaN where M is not formed
+    condition: float = nan  # of M + lam I, estimated in the 1-norm
+    status: Status = Status.SOLVED
+    flips: float = nan  # share of pattern entries that changed
+    dead: int = 0  # units that fire on no row
+    cells: int = 0  # different firing patterns, counted batch by batch; 0 where not counted
+    seconds: float = 0.0
+    phase: str = ""  # "descend" or "explore" (VarPro)
+    damping: float = nan  # of the step (VarPro)
+    gradient: float = nan  # norm of the gradient before the step (VarPro)
+    tried_loss: float = nan  # of the step's own network, on the rows it saw (VarPro)
 
 
 @dataclass(slots=True)
 class Budget:
-    """How long to go on: iterations and seconds, from now."""
+    """How long to go on: iterations, seconds from now, and the least gain worth going on for."""
 
-    max_iter: int
+    max_iter: float
     max_time: float | None = None
+    tol: float = 1e-4  # relative gain that counts as progress
     started: float = field(default_factory=perf_counter)
+    iterations: int = 0
 
     @property
     def seconds(self) -> float:
         return perf_counter() - self.started
+
+    @property
+    def used(self) -> float:
+        """The share that is spent, 1 or more at the end."""
+        time = self.seconds / self.max_time if self.max_time else 0.0
+        if self.max_time == 0 or self.max_iter == 0:
+            return inf
+        return max(time, self.iterations / self.max_iter)
 
     @property
     def spent(self) -> bool:
@@ -45,6 +61,24 @@ class Budget:
 
 
 Listener = Callable[[Step, Network], bool]  # True asks the solver to stop
+
+
+class Journal:
+    """Writes one Step an iteration, and tells the listener."""
+
+    def __init__(self, budget: Budget, listener: Listener) -> None:
+        self.budget, self.listener = budget, listener
+        self.steps: list[Step] = []
+
+    def note(self, point: Any, problem: Any, counts: Any, status: Status, **more: Any) -> bool:
+        """Record that the fit stands at `point`; True when the listener asks to stop."""
+        step = Step(
+            iteration=len(self.steps), loss=float(point.loss), mse=float(point.mse),
+            status=status, flips=counts.flip_share, dead=counts.dead, cells=int(counts.cells),
+            seconds=self.budget.seconds, **{k: v if k == "phase" else float(v) for k, v in more.items()},
+        )  # fmt: skip
+        self.steps.append(step)
+        return self.listener(step, problem.network(point))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +89,21 @@ class Fit:
     loss: float
     history: list[Step]
     status: Status
+    lam: float | None = None  # where the solver chose it
+    path: list[Any] = field(default_factory=list)  # of penalties that were tried
+
+    def in_units(self, s: float) -> Fit:
+        """The fit of y/s as a fit of y: f → s f, with both layers still balanced."""
+        scaled = {"loss", "frozen_loss", "mse", "gradient", "tried_loss"}
+        power = {name: s**1.5 if name == "gradient" else s**2 for name in scaled}
+        return replace(
+            self,
+            network=self.network.scaled(s),
+            loss=self.loss * s**2,
+            history=[replace(t, **{k: getattr(t, k) * power[k] for k in scaled}) for t in self.history],
+            lam=None if self.lam is None else self.lam * s,
+            path=[
+                replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)
+                for t in self.path
+            ],
+        )

@@ -21,9 +21,10 @@ class Network:
         P = X @ self.A[1:] + self.A[0]  # (n, h)
         return np.maximum(P, self.slope * P) @ self.B + self.b0
 
-    def penalty(self) -> float:
-        """‖b0‖² + ‖B‖² + ‖A‖²: what lam multiplies in Eq. (1)."""
-        return float(sum((W * W).sum() for W in (self.b0, self.B, self.A)))
+    def scaled(self, s: float) -> Network:
+        """s f, with the factor shared between both layers."""
+        root = s**0.5
+        return Network(self.A * root, self.B * root, self.b0 * s, self.slope)
 
     def fold(self, mean: np.ndarray, scale: np.ndarray, y_mean: np.ndarray) -> Network:
         """The same function of raw inputs: this network acts on (x − mean) / scale."""

@@ -29,7 +29,6 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.cells import Cells, Rows, compress
-from anmin.network import Network
 from anmin.sources.batch import Batch
 
 
@@ -44,8 +43,26 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts(Sums):
+    """What a history record wants to know of the patterns."""
+
+    fired: Array  # rows that each neuron fires on: (h,)
+    flips: float  # pattern entries that differ from the pattern before
+    rows: float  # patterns seen
+    cells: float  # different ones, counted batch by batch
+
+    @property
+    def flip_share(self) -> float:
+        return self.flips / (self.rows * len(self.fired))
+
+    @property
+    def dead(self) -> int:
+        return int((self.fired == 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
 class PatternStats(Sums):
-    """The sums of a pass, and the counts that a history record wants."""
+    """The sums of a full pass."""
 
     n: float  # Σw
     ZtZ: Array  # packed: (h(h+1)/2, p(p+1)/2)
@@ -53,10 +70,7 @@ class PatternStats(Sums):
     ZtY: Array  # (h, p, q)
     YtY: float
     Yt1: Array  # (q,)
-    fired: Array  # rows that each neuron fires on: (h,)
-    flips: float  # pattern entries that differ from the pattern before
-    rows: float  # patterns seen
-    cells: float  # different ones, counted batch by batch
+    counts: Counts
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -74,12 +88,7 @@ class PatternPass:
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
         X, Y = batch.X, batch.Y
-        flips = 0.0
-        if self.before is not None:
-            old = batch.once("F", self.before, lambda: backend.fires(X, self.before))
-        F = batch.once("F", self.A, lambda: backend.fires(X, self.A))  # (n, h)
-        if self.before is not None:
-            flips = float((old != F).sum())
+        F, flips = fire(backend, batch, self.A, self.before)  # (n, h)
         T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
         patterns, cells = compress(backend, Rows(F, X, T))
         ZtZ, ZtT = gram(backend, patterns, self.slope)
@@ -89,8 +98,31 @@ class PatternPass:
             n=float(T[:, q] @ T[:, q]),
             ZtZ=ZtZ, Zt1=ZtT[:, :, q], ZtY=ZtT[:, :, :q],
             YtY=float((Y * Y).sum()), Yt1=Y.T @ T[:, q],
-            fired=F.sum(0), flips=flips, rows=float(len(F)), cells=float(cells),
+            counts=Counts(F.sum(0), flips, float(len(F)), float(cells)),
         )  # fmt: skip
+
+
+def fire(
+    backend: Backend, batch: Batch, A: Array, before: Array | None
+) -> tuple[Array, float]:
+    """The firing pattern at A, and how many of its entries differ from those at `before`."""
+    old = None
+    if before is not None:
+        old = batch.once("F", before, lambda: backend.fires(batch.X, before))
+    F = batch.once("F", A, lambda: backend.fires(batch.X, A))
+    return F, 0.0 if old is None else float((old != F).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class CountPass:
+    """The counts of a pass alone."""
+
+    A: Array
+    before: Array | None
+
+    def __call__(self, backend: Backend, batch: Batch) -> Counts:
+        F, flips = fire(backend, batch, self.A, self.before)
+        return Counts(F.sum(0), flips, float(len(F)), 0.0)
 
 
 @dataclass(slots=True)
@@ -150,6 +182,20 @@ class OutputStats(Sums):
     StY: Array  # (h + 1, q)
     YtY: float
 
+    def select(self, units: Array) -> OutputStats:
+        """The sums with some of the hidden units only."""
+        with_constant = [*(int(j) for j in units), len(self.StS) - 1]
+        StS = self.StS[with_constant][:, with_constant]
+        return OutputStats(self.n, StS, self.StY[with_constant], self.YtY)
+
+    def scaled(self, s: Array) -> OutputStats:
+        """The sums with hidden unit j multiplied by s_j > 0."""
+        StS, StY = self.StS * 1, self.StY * 1
+        StS[:-1] *= s[:, None]
+        StS[:, :-1] *= s
+        StY[:-1] *= s[:, None]
+        return OutputStats(self.n, StS, StY, self.YtY)
+
 
 @dataclass(frozen=True, slots=True)
 class OutputPass:
@@ -169,17 +215,41 @@ class OutputPass:
 
 @dataclass(frozen=True, slots=True)
 class ResidualPass:
-    """The squared residual of a network over a batch, without cancellation."""
+    """The squared residual over a batch, without cancellation."""
 
-    network: Network
+    A: Array
+    W: Array  # [B; b0]
+    slope: float
 
     def __call__(self, backend: Backend, batch: Batch) -> float:
-        net = self.network
-        A, B, b0 = (backend.asarray(W) for W in (net.A, net.B, net.b0))
-
         def part(rows: slice) -> float:
-            X = batch.X[rows]
-            R = batch.Y[rows] - backend.activate(X @ A, net.slope) @ B - X[:, :1] * b0
+            R = residual(backend, batch.X[rows], batch.Y[rows], self)
             return float((R * R).sum())
 
         return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class GradientPass:
+    """Xᵀ(G ∘ (R Bᵀ)) with R = Y − S W: half the descent direction of the data term, times n."""
+
+    A: Array  # (p, h)
+    W: Array  # [B; b0]
+    slope: float
+
+    def __call__(self, backend: Backend, batch: Batch) -> Array:
+        Bt = self.W[:-1].T
+
+        def part(rows: slice) -> Array:
+            X = batch.X[rows]
+            P = X @ self.A  # (k, h)
+            S = backend.activate(P, self.slope)
+            R = batch.Y[rows] - S @ self.W[:-1] - X[:, :1] * self.W[-1]
+            return X.T @ (backend.gain(P > 0, self.slope) * (R @ Bt))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+def residual(backend: Backend, X: Array, Y: Array, at: ResidualPass) -> Array:
+    """R = Y − σ(XA)B − b0: (n, q)."""
+    return Y - backend.activate(X @ at.A, at.slope) @ at.W[:-1] - X[:, :1] * at.W[-1]

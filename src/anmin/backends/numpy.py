@@ -57,6 +57,10 @@ class NumpyBackend:
         """Bytes of prepared rows that may be kept beside the input."""
         return KEEP
 
+    def single(self) -> NumpyBackend:
+        """The same device in single precision."""
+        return NumpyBackend("float32")
+
     def session(self) -> AbstractContextManager:
         """Hold BLAS to one thread: rows are shared out among threads here."""
         return _threadpools().limit(limits=1, user_api="blas")
@@ -72,6 +76,9 @@ class NumpyBackend:
 
     def zeros(self, *shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=self.dtype)
+
+    def empty(self, *shape: int) -> np.ndarray:
+        return np.empty(shape, dtype=self.dtype)
 
     def eye(self, n: int) -> np.ndarray:
         return np.eye(n, dtype=self.dtype)
@@ -114,6 +121,11 @@ class NumpyBackend:
                 if i + workers < len(blocks):
                     waiting.append(pool.submit(part, blocks[i + workers]))
 
+    def each_block(self, part: Callable[[slice], None], n: int) -> None:
+        """part(rows) for each block of rows, for what it writes."""
+        for _ in self.map_blocks(part, n):
+            pass
+
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         """F = 1[X A > 0], as booleans."""
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
@@ -121,8 +133,7 @@ class NumpyBackend:
         def part(rows: slice) -> None:
             np.greater(X[rows] @ A, 0, out=F[rows])
 
-        for _ in self.map_blocks(part, len(X)):
-            pass
+        self.each_block(part, len(X))
         return F
 
     def gain(self, F: np.ndarray, slope: float) -> np.ndarray:
@@ -185,6 +196,10 @@ class NumpyBackend:
     def cho_solve(self, L: np.ndarray, c: np.ndarray) -> np.ndarray:
         potrs = lapack.dpotrs if L.dtype == np.float64 else lapack.spotrs
         return potrs(L, c, lower=1)[0].reshape(c.shape)
+
+    def triangular_inverse(self, L: np.ndarray) -> np.ndarray:
+        trtri = lapack.dtrtri if L.dtype == np.float64 else lapack.strtri
+        return trtri(L, lower=1)[0]
 
     def logdet(self, L: np.ndarray) -> float:
         return 2.0 * float(np.log(np.diagonal(L).astype(np.float64)).sum())

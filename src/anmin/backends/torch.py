@@ -31,6 +31,9 @@ class TorchBackend:
             return torch.cuda.mem_get_info(self.device)[0] // 2
         return 2**28
 
+    def single(self) -> TorchBackend:
+        return TorchBackend(str(self.device), "float32")
+
     def session(self) -> AbstractContextManager:
         return nullcontext()
 
@@ -45,6 +48,9 @@ class TorchBackend:
 
     def zeros(self, *shape: int) -> torch.Tensor:
         return torch.zeros(shape, device=self.device, dtype=self.dtype)
+
+    def empty(self, *shape: int) -> torch.Tensor:
+        return torch.empty(shape, device=self.device, dtype=self.dtype)
 
     def eye(self, n: int) -> torch.Tensor:
         return torch.eye(n, device=self.device, dtype=self.dtype)
@@ -63,6 +69,9 @@ class TorchBackend:
     def sum_over_blocks(self, part: Callable[[slice], Any], n: int) -> Any:
         """part(all rows): a GPU is filled by one call."""
         return part(slice(0, n))
+
+    def each_block(self, part: Callable[[slice], None], n: int) -> None:
+        part(slice(0, n))
 
     def subblocks(self, rows: slice, width: int) -> Iterator[slice]:
         """`rows` in pieces whose `width` numbers a row stay within `PAIR_BYTES`."""
@@ -118,6 +127,10 @@ class TorchBackend:
 
     def cho_solve(self, L: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
         return torch.cholesky_solve(c.reshape(len(L), -1), L).reshape(c.shape)
+
+    def triangular_inverse(self, L: torch.Tensor) -> torch.Tensor:
+        eye = torch.eye(len(L), device=self.device, dtype=L.dtype)
+        return torch.linalg.solve_triangular(L, eye, upper=False)
 
     def logdet(self, L: torch.Tensor) -> float:
         return 2.0 * float(torch.diagonal(L).double().log().sum())

@@ -7,8 +7,10 @@ from typing import Any
 from anmin import checks
 from anmin.solvers.algorithm1 import Algorithm1
 from anmin.solvers.problem import Problem
+from anmin.solvers.task import Search, Task
+from anmin.solvers.varpro import VarPro
 
-SOLVERS = {"anmin": Algorithm1}
+SOLVERS = {"anmin": Algorithm1, "varpro": VarPro}
 
 
 def solver_object(value: Any) -> Any:
@@ -23,4 +25,4 @@ def solver_object(value: Any) -> Any:
     return value
 
 
-__all__ = ["Algorithm1", "Problem", "solver_object"]
+__all__ = ["Algorithm1", "Problem", "Search", "Task", "VarPro", "solver_object"]

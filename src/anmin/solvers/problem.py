@@ -1,14 +1,14 @@
-"""The problem, and its two linear halves.
+"""The problem, and the linear half of it.
 
     L(A, B, b0) = 1/n Σ_i ‖σ(x̃_i A)B + b0 − y_i‖² + lam (‖b0‖² + ‖B‖² + ‖A‖²)          Eq. (1)
 
-For a given A the best (B, b0) solves one small system; for given (B, b0) and a frozen firing
-pattern the best A solves one large system. Both come from the sums of one pass.
+For a given A the best W = [B; b0] solves one small system, (SᵀS/n + lam I) W = SᵀY/n with
+S = [σ(XA), 1]. A `Point` is an A with that W.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.sources import ArraySource
-from anmin.stats import PatternPass, PatternStats, ResidualPass, unpack
+from anmin.stats import GradientPass, OutputPass, OutputStats, ResidualPass
 
+TURNS, SETTLED = 8, 1e-5
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
 
 
@@ -28,73 +29,72 @@ class Problem:
     source: ArraySource
     lam: float
     slope: float = 0.0
+    linear_solver: str = "auto"  # "cholesky", "cg", or by the number of unknowns
+
+    def forms_matrix(self, h: int, limit: int) -> bool:
+        """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
+        if self.linear_solver == "auto":
+            return h * self.source.shape[1] <= limit
+        return self.linear_solver == "cholesky"
 
     @property
     def backend(self) -> Backend:
         return self.source.backend
 
-    def at(self, A: np.ndarray, before: Point | None = None) -> Point:
-        """One pass at A: the best output layer there, the loss, and the next hidden system."""
-        on_device = self.backend.asarray(A)
-        stats = self.source.reduce(
-            PatternPass(on_device, self.slope, None if before is None else before.A)
-        )
-        return Point.of(self, A, on_device, stats)
+    def at(self, A: Array) -> Point:
+        """The best output layer for A, and the loss: one thin pass."""
+        return self.point(A, self.source.reduce(OutputPass(A, self.slope)))
+
+    def point(self, A: Array, sums: OutputStats) -> Point:
+        """The best output layer for A from the sums at A; no pass, but where digits cancel."""
+        n, lam, K = sums.n, self.lam, sums.StS / sums.n
+        W = solve_spd(self.backend, K + lam * self.backend.eye(len(K)), sums.StY / n).value
+        mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
+        if mse * n <= CANCELLED * sums.YtY:
+            mse = self.source.reduce(ResidualPass(A, W, self.slope)) / n
+        return Point(A, W, mse + lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+
+    def balance(self, point: Point) -> Point:
+        """a_j → s a_j, b_j → b_j / s with equal norms: the same function, the least penalty."""
+        if point.A.shape[1] == 0:
+            return point
+        for _ in range(TURNS):  # refitting the output layer tilts the balance again
+            norm_a, norm_b = (point.A**2).sum(0) ** 0.5, (point.W[:-1] ** 2).sum(1) ** 0.5  # (h,)
+            live = (norm_a > 0) & (norm_b > 1e-6 * norm_b.max())
+            one = norm_a * 0 + 1
+            ratio = norm_b / self.backend.where(live, norm_a, one)
+            s = self.backend.where(live, ratio**0.5, one)
+            balanced = self.point(point.A * s, point.sums.scaled(s))
+            gain = point.loss - balanced.loss
+            if not gain >= 0:
+                break
+            point = balanced
+            if gain <= SETTLED * point.loss:
+                break
+        return point
+
+    def network(self, point: Point) -> Network:
+        A, W = self.backend.to_numpy(point.A), self.backend.to_numpy(point.W)
+        return Network(A, W[:-1], W[-1], self.slope)
+
+    def sample(self, k: int, rng: np.random.RandomState) -> Problem:
+        """The same problem on k rows drawn at random, in their order."""
+        rows = np.sort(rng.choice(len(self.source), k, replace=False))
+        return replace(self, source=self.source.take(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A network whose output layer is optimal for its A, with the sums that prove it."""
+    """A hidden layer with the output layer W = [B; b0] that is best for it."""
 
-    network: Network
+    A: Array  # (p, h)
+    W: Array  # (h + 1, q)
     loss: float
     mse: float
-    stats: PatternStats
-    U: Array  # (h, p, h, p)
-    A: Array  # network.A, on the device
-
-    @classmethod
-    def of(cls, problem: Problem, A: np.ndarray, on_device: Array, stats: PatternStats) -> Point:
-        U = unpack(problem.backend, stats)
-        weights, mse = fit_output(problem.backend, stats, U, on_device, problem.lam)  # (h + 1, q)
-        network = Network(A, weights[:-1], weights[-1], problem.slope)
-        if mse * stats.n <= CANCELLED * stats.YtY:
-            mse = problem.source.reduce(ResidualPass(network)) / stats.n
-        return cls(network, mse + problem.lam * network.penalty(), mse, stats, U, on_device)
-
-    @property
-    def dead(self) -> int:
-        return int((self.stats.fired == 0).sum())
+    sums: OutputStats
 
 
-def fit_output(
-    backend: Backend, stats: PatternStats, U: Array, A: Array, lam: float
-) -> tuple[np.ndarray, float]:
-    """Solve (SᵀS/n + lam I)[B; b0] = SᵀY/n for S = [σ(XA), 1]; return [B; b0] and the data term.
-
-    On the frozen pattern σ(x̃ a_j) = z_jᵀ a_j, so (SᵀS)_jl = a_jᵀ U_jl a_l.
-    """
-    h, p, q = stats.shape
-    a = A.T  # (h, p)
-    StS, StY = backend.zeros(h + 1, h + 1), backend.zeros(h + 1, q)
-    half = (U.reshape(h * p, h, p) * a).sum(-1).reshape(h, p, h)  # U_jl a_l
-    StS[:h, :h] = (a[:, :, None] * half).sum(1)
-    StS[:h, h] = StS[h, :h] = (a * stats.Zt1).sum(1)
-    StS[h, h] = stats.n
-    StY[:h] = (a[:, :, None] * stats.ZtY).sum(1)
-    StY[h] = stats.Yt1
-    K = StS / stats.n + lam * backend.eye(h + 1)
-    weights = solve_spd(backend, K, StY / stats.n).value  # (h + 1, q)
-    explained = (weights * (2 * StY - StS @ weights)).sum()
-    return backend.to_numpy(weights), max(float(stats.YtY - explained), 0.0) / stats.n
-
-
-def hidden_system(backend: Backend, point: Point) -> tuple[Array, Array]:
-    """M = (BBᵀ ⊗ 11ᵀ) ∘ ZᵀZ / n and c, with a = A.T.ravel() the solution of M a = c."""
-    stats, U = point.stats, point.U
-    h, p, _ = stats.shape
-    B, b0 = backend.asarray(point.network.B), backend.asarray(point.network.b0)
-    BBt = B @ B.T  # (h, h)
-    M = (U * BBt[:, None, :, None]).reshape(h * p, h * p) / stats.n
-    v = (stats.ZtY * B[:, None, :]).sum(-1) - stats.Zt1 * (B @ b0)[:, None]  # (h, p)
-    return M, v.reshape(-1) / stats.n
+def gradient(problem: Problem, point: Point) -> Array:
+    """g = Xᵀ(G ∘ (R Bᵀ))/n − lam A, half the direction of steepest descent in A."""
+    sums = problem.source.reduce(GradientPass(point.A, point.W, problem.slope))
+    return sums / point.sums.n - problem.lam * point.A

@@ -70,11 +70,27 @@ class ArraySource:
                 batch.kept = True
             yield batch
 
+    def take(self, rows: np.ndarray, backend: Backend | None = None) -> ArraySource:
+        """A source of some of the rows, in one batch; of another backend if one is given."""
+        return ArraySource(
+            self.X[rows], self.Y[rows], self.root_weight[rows] ** 2, self.scaling,
+            backend or self.backend, len(rows),
+        )  # fmt: skip
+
+    def weight_of(self, rows: np.ndarray | slice) -> float:
+        """Σw over some rows."""
+        return float((self.root_weight[rows] ** 2).sum())
+
+    def using(self, backend: Backend) -> ArraySource:
+        """The same rows in the arithmetic of another backend."""
+        weight = self.root_weight**2
+        return ArraySource(self.X, self.Y, weight, self.scaling, backend, self.batch_size)
+
     def rows(self, rows: slice | np.ndarray) -> Batch:
         """Some rows, prepared: a slice, or their numbers."""
         s, w = self.scaling, self.root_weight[rows, None]
         X = (self.X[rows] - s.x_mean) / s.x_scale
-        Y = self.Y[rows] - s.y_mean
+        Y = (self.Y[rows] - s.y_mean) / s.y_scale
         start = rows.start if isinstance(rows, slice) else -1
         to_device = self.backend.asarray
         return Batch(to_device(np.hstack([w, w * X])), to_device(w * Y), start)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,11 +12,12 @@ CHUNK = 65536  # rows at a time
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The network acts on (x − x_mean) / x_scale and predicts y − y_mean."""
+    """The network acts on (x − x_mean) / x_scale and predicts (y − y_mean) / y_scale."""
 
     x_mean: np.ndarray  # (d,)
     x_scale: np.ndarray  # (d,)
     y_mean: np.ndarray  # (q,)
+    y_scale: float = 1.0  # one for all outputs
 
     @classmethod
     def identity(cls, d: int, q: int) -> Scaling:
@@ -36,8 +37,19 @@ class Scaling:
         w = w / w.sum()
         mean = low + unit * sum(w[s] @ ((X[s] - low) / unit) for s in chunks(len(X)))
         variance = sum(w[s] @ ((X[s] - mean) / unit) ** 2 for s in chunks(len(X)))
-        scale = np.where(variance > 0, unit * np.sqrt(variance), 1.0)
+        rounding = len(X) * np.finfo(float).eps * np.abs(mean) / unit  # what a constant may show
+        scale = np.where(variance > rounding**2, unit * np.sqrt(variance), 1.0)
         return cls(mean, scale, sum(w[s] @ Y[s] for s in chunks(len(X))))
+
+    def unit_target(self, Y: np.ndarray, weight: np.ndarray | None) -> Scaling:
+        """The same, with y in units of its deviation over all outputs."""
+        w = np.ones(len(Y)) if weight is None else weight
+        centred = Y - self.y_mean
+        largest = np.abs(centred).max(initial=0.0)
+        if largest == 0:
+            return self
+        mean_square = (w / w.sum()) @ ((centred / largest) ** 2).sum(axis=1)
+        return replace(self, y_scale=float(largest * np.sqrt(mean_square / Y.shape[1])))
 
 
 def chunks(n: int) -> Iterator[slice]:

@@ -1,0 +1,97 @@
+"""Moving neurons that are of little use to where the error is large."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from anmin.solvers.problem import Point, Problem
+
+CANDIDATES = 20
+SAMPLE = 4000
+
+
+def hyperplanes(
+    X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """k random hyperplanes through rows drawn with the given odds, unit normals: (p, k).
+
+    A row is drawn by its place along the normal, so that neither the order of the rows nor
+    whether a row is weighted or repeated changes the outcome.
+    """
+    D = rng.standard_normal((X.shape[1] - 1, k))
+    D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
+    along = (X[:, 1:] @ D) / X[:, :1]  # (n, k)
+    level = rng.uniform(size=k)
+    order = along.argsort(axis=0)
+    reached = odds[order].cumsum(axis=0)
+    row = (reached < level * reached[-1]).sum(axis=0)
+    sorted_along = np.take_along_axis(along, order, axis=0)
+    through = sorted_along[row, np.arange(k)]
+    # A hair before the row, so that rounding does not decide whether it fires.
+    return np.vstack([1e-6 * (sorted_along[-1] - sorted_along[0]) - through, D])
+
+
+def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
+    """Hyperplanes through random rows."""
+    X, _ = sample_rows(problem, rng)
+    return hyperplanes(X, X[:, 0] ** 2, h, rng)
+
+
+def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    n = len(problem.source)
+    rows = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+    batch = problem.source.rows(rows)
+    return problem.backend.to_numpy(batch.X), problem.backend.to_numpy(batch.Y)
+
+
+def usefulness(problem: Problem, point: Point) -> np.ndarray:
+    """Rise of the loss if neuron j is removed and the rest of the output layer refitted.
+
+    It is ‖b_j‖² / (K⁻¹)_jj with K = SᵀS/n + lam I.
+    """
+    K = problem.backend.to_numpy(point.sums.StS) / point.sums.n
+    scale = np.sqrt(K.diagonal() + problem.lam + 1e-300)
+    K = (K + problem.lam * np.eye(len(K))) / np.outer(scale, scale) + 1e-12 * np.eye(len(K))
+    inverse = cho_solve(cho_factor(K), np.eye(len(K))).diagonal() / scale**2
+    W = problem.backend.to_numpy(point.W)
+    return ((W**2).sum(1) / inverse)[:-1]
+
+
+def choose(problem: Problem, point: Point, k: int, rng: np.random.RandomState) -> np.ndarray:
+    """k neurons, the less useful the likelier."""
+    use = usefulness(problem, point)
+    odds = 1 / (use + 1e-2 * use.mean() + 1e-300)
+    return rng.choice(len(use), k, replace=False, p=odds / odds.sum())
+
+
+def relocate(
+    problem: Problem, point: Point, drop: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:
+    """A with the neurons `drop`, one after the other, at the best of a few random hyperplanes.
+
+    Each goes through rows drawn by their squared residual, and is judged by how much of the
+    residual it would explain beyond the other neurons.
+    """
+    X, Y = sample_rows(problem, rng)
+    A = problem.backend.to_numpy(point.A).copy()
+    S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
+    for j in drop:
+        K = S.T @ S
+        K[np.diag_indices_from(K)] += 1e-8 * np.trace(K) / len(K) + 1e-300
+        factor = cho_factor(K)
+        R = Y - S @ cho_solve(factor, S.T @ Y)
+        odds = (R**2).sum(1)
+        C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
+        Z = activate(X @ C, problem.slope)
+        ZtS, ZtZ = Z.T @ S, (Z * Z).sum(0) + 1e-300
+        left = ZtZ - (ZtS.T * cho_solve(factor, ZtS.T)).sum(0)  # not yet spanned by S
+        gain = ((Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
+        best = gain.argmax()
+        size = np.linalg.norm(A[:, j]) or 1.0
+        A[:, j], S = size * C[:, best] / np.linalg.norm(C[:, best]), np.column_stack([S, Z[:, best]])
+    return A
+
+
+def activate(P: np.ndarray, slope: float) -> np.ndarray:
+    return np.maximum(P, slope * P)

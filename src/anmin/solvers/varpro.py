@@ -1,0 +1,184 @@
+"""The default solver: variable projection with damped steps, then relocation of neurons.
+
+    1  on a sample of the rows, where there are many more rows than unknowns: stages 2 to 4
+    2  descend: damped steps until they gain too little
+    3  a linear model competes
+    4  explore: move about a tenth of the neurons, descend a little, keep if better
+
+The loss on all rows never rises, and the network returned is the best one seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from anmin import checks
+from anmin.backends import Array
+from anmin.history import Budget, Fit, Journal
+from anmin.linsolve import Status
+from anmin.solvers.levenberg import Damped, Descent, Note, Stop, descend
+from anmin.solvers.linear import linear_start
+from anmin.solvers.penalty import choose_penalty, refit
+from anmin.solvers.problem import Point, Problem
+from anmin.solvers.relocate import choose, random_start, relocate
+from anmin.solvers.task import Search, Task
+
+SAMPLE_SHARE = 0.7  # of the budget, for the sample
+SAMPLE_ROWS = 12  # an unknown
+EXPLORE_STEPS = 15
+ROUND_STEPS = 8  # between eliminations of random starts
+DEEPEN = 4  # fruitless relocations after lam="auto" has found nothing against a deeper fit
+
+
+class VarPro(BaseEstimator):
+    """Variable projection with Levenberg–Marquardt damping and relocation.
+
+    Parameters
+    ----------
+    patience : relocations in a row without a gain of `tol` after which the fit has converged
+    """
+
+    def __init__(self, patience: int = 10) -> None:
+        self.patience = patience
+
+    def check(self) -> None:
+        checks.whole_number("patience", self.patience, least=0)
+
+    def default_max_iter(self, max_time: float | None) -> float:
+        return 400 if max_time is None else inf
+
+    def solve(self, task: Task) -> Fit:
+        """Minimise Eq. (1), with lam given or chosen on held-out rows."""
+        self.check()
+        return self.solve_given(task) if task.search is None else self.solve_auto(task, task.search)
+
+    def solve_given(self, task: Task) -> Fit:
+        problem = task.problem
+        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener))
+        init = task.init
+        if init is None:
+            init = best_start(task)
+        status = run.all(problem.backend.asarray(init), self.patience)
+        return Fit(problem.network(run.best), run.best.loss, run.journal.steps, status)
+
+    def solve_auto(self, task: Task, search: Search) -> Fit:
+        choice = choose_penalty(task, search)
+        problem = replace(task.problem, lam=choice.lam)
+        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener))
+        starts = list(choice.starts)
+        if task.init is not None:
+            starts.append(problem.backend.asarray(task.init))
+        start = refit(problem, starts, task.budget, task.rng)
+        status = run.refine(start, DEEPEN if choice.at_floor else 0)
+        fit = Fit(problem.network(run.best), run.best.loss, run.journal.steps, status)
+        return replace(fit, lam=choice.lam, path=choice.path)
+
+
+def best_start(task: Task) -> np.ndarray:
+    """The random start that leads furthest: all of them descend, and the worse half drops out."""
+    problem, rng = task.problem, task.rng
+    starts = [random_start(problem, task.h, rng) for _ in range(task.n_init)]
+    if task.n_init == 1:
+        return starts[0]
+    n, p, _ = problem.source.shape
+    few = SAMPLE_ROWS * task.h * p
+    sample = problem.sample(few, rng) if n > 3 * few else problem
+    descent = Descent(sample, task.h, rng)
+    points = [sample.balance(sample.at(sample.backend.asarray(A))) for A in starts]
+    while len(points) > 1:
+        stop = Stop(steps=ROUND_STEPS, tol=task.budget.tol)
+        points = [descend(descent, z, task.budget, stop, lambda *_: False)[0] for z in points]
+        points = sorted(points, key=lambda point: point.loss)[: (len(points) + 1) // 2]
+    return problem.backend.to_numpy(points[0].A)
+
+
+class Run:
+    """One call of `solve`: the best point on all rows, and the journal."""
+
+    def __init__(
+        self, problem: Problem, budget: Budget, rng: np.random.RandomState, journal: Journal
+    ) -> None:
+        self.problem, self.budget, self.rng, self.journal = problem, budget, rng, journal
+        self.best: Point
+        self.phase = "descend"
+
+    def refine(self, point: Point, relocations: int) -> Status:
+        """Descend from a good point, and try a few relocations."""
+        self.best = point
+        if self.journal.note(point, self.problem, Blank(), Status.START):
+            return Status.INTERRUPTED
+        if point.A.shape[1] == 0:
+            return Status.CONVERGED
+        return self.improve(self.problem, point, 1.0, relocations)[1]
+
+    def all(self, A: Array, patience: int) -> Status:
+        """The four stages, in order."""
+        problem = self.problem
+        n, p, _ = problem.source.shape
+        h = A.shape[1]
+        self.best = problem.balance(problem.at(A))
+        if self.journal.note(self.best, problem, Blank(), Status.START):
+            return Status.INTERRUPTED
+        few = SAMPLE_ROWS * h * p
+        if n > 3 * few:
+            sample = problem.sample(few, self.rng)
+            rough, status = self.improve(sample, sample.at(A), SAMPLE_SHARE, patience)
+            self.keep(problem.balance(problem.at(rough.A)))
+            if status is Status.INTERRUPTED:
+                return status
+        return self.improve(problem, self.best, 1.0, patience)[1]
+
+    def keep(self, point: Point) -> None:
+        """Remember the best point on all rows."""
+        self.best = min(self.best, point, key=lambda known: known.loss)
+
+    def improve(
+        self, problem: Problem, point: Point, until: float, patience: int
+    ) -> tuple[Point, Status]:
+        """Descend, let the linear model compete, then explore, on these rows."""
+        h = point.A.shape[1]
+        descent = Descent(problem, h, self.rng)
+        note = self.noting(problem)
+        self.phase = "descend"
+        point, status = descend(descent, point, self.budget, Stop(until, tol=self.budget.tol), note)
+        point = min(point, problem.at(linear_start(problem, h)), key=lambda known: known.loss)
+        if problem is self.problem:
+            self.keep(point)
+        failures, moving = 0, max(1, round(h / 10))
+        self.phase = "explore"
+        while status not in (Status.INTERRUPTED, Status.OUT_OF_TIME):
+            if failures >= patience:
+                return point, Status.CONVERGED
+            drop = choose(problem, point, moving, self.rng)
+            moved = problem.backend.asarray(relocate(problem, point, drop, self.rng))
+            stop = Stop(until, EXPLORE_STEPS, self.budget.tol, beat=point.loss)
+            trial = problem.balance(problem.at(moved))
+            trial, status = descend(descent, trial, self.budget, stop, note, mu=3e-3)
+            gained = point.loss - trial.loss > self.budget.tol * point.loss
+            failures = 0 if gained else failures + 1
+            point = min(point, trial, key=lambda known: known.loss)
+        return point, status
+
+    def noting(self, problem: Problem) -> Note:
+        """A listener of damped steps: keeps the best on all rows and writes the journal."""
+
+        def note(point: Point, step: Damped, counts: Any) -> bool:
+            if problem is self.problem:
+                self.keep(point)
+            return self.journal.note(
+                self.best, self.problem, counts, Status.SOLVED, phase=self.phase,
+                damping=step.damping, gradient=step.gradient, tried_loss=point.loss,
+            )  # fmt: skip
+
+        return note
+
+
+class Blank:
+    """Counts before anything was counted."""
+
+    flip_share, dead, cells = float("nan"), 0, 0
