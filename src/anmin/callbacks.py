@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isinf
 from typing import Any
 
 from anmin.history import Listener, Step
@@ -15,11 +16,14 @@ except ImportError:  # scikit-learn < 1.9
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing to support."""
 
-    def with_callbacks(method: Callable) -> Callable:  # type: ignore[no-redef]
+    def with_callbacks(method: Callable) -> Callable:
         return method
 
 
-def print_step(step: Step, network: Network) -> bool:
+__all__ = ["CallbackSupportMixin", "fit_listener", "with_callbacks"]
+
+
+def print_step(step: Step, _: Network) -> bool:
     """A line a step, for verbose=1."""
     print(
         f"iteration {step.iteration:4d}   loss {step.loss:.6g}   mse {step.mse:.6g}   "
@@ -29,7 +33,7 @@ def print_step(step: Step, network: Network) -> bool:
 
 
 def fit_listener(
-    estimator: Any, X: Any, y: Any, max_iter: int | None, attributes: Callable[[Network], dict]
+    estimator: Any, X: Any, y: Any, max_iter: float, attributes: Callable[[Network], dict]
 ) -> tuple[Listener, Callable[[], Any]]:
     """What hears of each step: the estimator's callbacks, and `verbose`; and how to close.
 
@@ -39,7 +43,8 @@ def fit_listener(
     listeners: list[Listener] = [print_step] if estimator.verbose else []
     close: Callable[[], Any] = lambda: None  # noqa: E731
     if getattr(estimator, "_skl_callbacks", None):
-        context = estimator._init_callback_context(max_subtasks=max_iter)
+        limit = None if isinf(max_iter) else int(max_iter)
+        context = estimator._init_callback_context(max_subtasks=limit)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
         def tell(step: Step, network: Network) -> bool:
@@ -56,4 +61,9 @@ def fit_listener(
         close = lambda: context.call_on_fit_task_end(  # noqa: E731
             estimator=estimator, X=X, y=y, reconstruction_attributes={}
         )
-    return lambda step, network: any([hear(step, network) for hear in listeners]), close
+
+    def tell_all(step: Step, network: Network) -> bool:
+        answers = [hear(step, network) for hear in listeners]  # every one hears
+        return any(answers)
+
+    return tell_all, close

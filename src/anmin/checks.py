@@ -17,10 +17,13 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def real_number(name: str, value: Any, least: float, below: float = np.inf) -> float:
-    good = isinstance(value, Real) and not isinstance(value, bool) and least <= value < below
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    good = number and least <= float(value) < below
     if not good:
         bound = "" if below == np.inf else f" and below {below:g}"
-        raise ValueError(f"{name} must be a finite number, at least {least:g}{bound}; got {value!r}.")
+        raise ValueError(
+            f"{name} must be a finite number, at least {least:g}{bound}; got {value!r}."
+        )
     return float(value)
 
 

@@ -157,10 +157,15 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
         with problem.backend.session(), np.errstate(all="ignore"):
             fit = solver.solve(
                 Task(
-                    problem, h, budget, check_random_state(self.random_state), listener,
+                    problem,
+                    h,
+                    budget,
+                    check_random_state(self.random_state),
+                    listener,
                     checks.start(self.init, (X.shape[1] + 1, h)),
-                    checks.whole_number("n_init", self.n_init, least=1), search,
-                )  # fmt: skip
+                    checks.whole_number("n_init", self.n_init, least=1),
+                    search,
+                )
             )
         self._keep(fit.in_units(scaling.y_scale), problem)
         close()
@@ -214,7 +219,7 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
         dtype = checks.one_of("dtype", self.dtype, ("auto", "float64", "float32"))
         backend = get_backend(checks.text("device", self.device), dtype)
         return Problem(
-            ArraySource(X, Y, weight, scaling, backend, batch_rows(size, h, d + 1, q)),
+            ArraySource(X, Y, weight, scaling, backend, batch_rows(size, backend, h, d + 1, q)),
             0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, least=0.0),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             checks.one_of("linear_solver", self.linear_solver, ("auto", "cholesky", "cg")),
@@ -232,9 +237,11 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
         self.n_iter_ = len(fit.history) - 1
         self.n_hidden_, self.n_outputs_ = fit.network.B.shape
-        unsound = [step.status is Status.FLOORED for step in fit.history[1:]]
+        unsound = [step.logdet == -np.inf for step in fit.history[1:]]
         if fit.status is Status.STOPPED or (unsound and all(unsound)):
-            warnings.warn(f"No hidden step was sound: {fit.status.value}", ConvergenceWarning, 3)
+            warnings.warn(
+                f"No hidden system was positive definite: {fit.status.value}", ConvergenceWarning, 3
+            )
 
     def _scores(self, X: Any) -> np.ndarray:
         """The outputs of the network for raw X: (n, q)."""
@@ -377,7 +384,9 @@ class ANMINClassifier(ClassifierMixin, _ANMIN):
 
 
 def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray | None:
-    return None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    return (
+        None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    )
 
 
 def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

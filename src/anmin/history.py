@@ -72,13 +72,20 @@ class Journal:
 
     def note(self, point: Any, problem: Any, counts: Any, status: Status, **more: Any) -> bool:
         """Record that the fit stands at `point`; True when the listener asks to stop."""
+        facts: dict[str, Any] = {k: v if k == "phase" else float(v) for k, v in more.items()}
         step = Step(
             iteration=len(self.steps), loss=float(point.loss), mse=float(point.mse),
             status=status, flips=counts.flip_share, dead=counts.dead, cells=int(counts.cells),
-            seconds=self.budget.seconds, **{k: v if k == "phase" else float(v) for k, v in more.items()},
+            seconds=self.budget.seconds, **facts,
         )  # fmt: skip
         self.steps.append(step)
         return self.listener(step, problem.network(point))
+
+    def settle(self, point: Any) -> None:
+        """The last record stands for the point that is returned."""
+        last = self.steps[-1]
+        if point.loss < last.loss:
+            self.steps[-1] = replace(last, loss=float(point.loss), mse=float(point.mse))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +107,17 @@ class Fit:
             self,
             network=self.network.scaled(s),
             loss=self.loss * s**2,
-            history=[replace(t, **{k: getattr(t, k) * power[k] for k in scaled}) for t in self.history],
+            history=[
+                replace(t, **{k: getattr(t, k) * power[k] for k in scaled}) for t in self.history
+            ],
             lam=None if self.lam is None else self.lam * s,
             path=[
-                replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)
+                replace(
+                    t,
+                    lam=t.lam * s,
+                    train_mse=t.train_mse * s**2,
+                    held_out_mse=t.held_out_mse * s**2,
+                )
                 for t in self.path
             ],
         )

@@ -1,6 +1,6 @@
 """Symmetric positive semi-definite systems: one Cholesky, or floored eigenvalues.
 
-    solve M a = c,   ln|M| and the condition number from the same factor
+solve M a = c,   ln|M| and the condition number from the same factor
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -102,9 +102,7 @@ class PatternPass:
         )  # fmt: skip
 
 
-def fire(
-    backend: Backend, batch: Batch, A: Array, before: Array | None
-) -> tuple[Array, float]:
+def fire(backend: Backend, batch: Batch, A: Array, before: Array | None) -> tuple[Array, float]:
     """The firing pattern at A, and how many of its entries differ from those at `before`."""
     old = None
     if before is not None:
@@ -142,7 +140,7 @@ def gram(backend: Backend, patterns: Rows | Cells, slope: float) -> tuple[Array,
     width = h * (h + 1) // 2 + patterns.width
 
     def part(rows: slice) -> _Gram:
-        total = None
+        total: Any = None
         for some in backend.subblocks(rows, width):
             G = backend.gain(patterns.F[some], slope)  # (k, h)
             GG, XX = backend.pairs(G), patterns.inputs(backend, some)  # (h(h+1)/2, k) ...

@@ -36,7 +36,12 @@ def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
         return TorchBackend("cuda", dtype) if torch.cuda.is_available() else NumpyBackend(dtype)
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(f'device={device!r}, but PyTorch finds no GPU here; use device="cpu".')
-    return TorchBackend(device, dtype)
+    try:
+        return TorchBackend(device, dtype)
+    except RuntimeError as error:
+        raise ValueError(
+            f'device must be "cpu", "cuda", "auto" or a device of PyTorch; got {device!r}.'
+        ) from error
 
 
 __all__ = ["Array", "Backend", "NumpyBackend", "get_backend"]

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, eigh, lapack
+from scipy.linalg import eigh, lapack
 from threadpoolctl import ThreadpoolController
 
 BLOCK = 1024
-SUBBLOCK = 256
+SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
+PAIR_BYTES = 2**26  # of pairwise products held by a thread
 LARGE = 2048  # unknowns from which LAPACK gets all cores
-KEEP = 256 * 2**20
+KEEP = 2**28
+WORKING = 2**28
 
 
 def usable_cores() -> int:
@@ -53,6 +55,11 @@ class NumpyBackend:
         return float(np.finfo(self.dtype).eps)
 
     @property
+    def working(self) -> int:
+        """Bytes that a batch and what is computed from it may take."""
+        return WORKING
+
+    @property
     def room(self) -> int:
         """Bytes of prepared rows that may be kept beside the input."""
         return KEEP
@@ -67,6 +74,10 @@ class NumpyBackend:
 
     def asarray(self, values: Any) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def double(self, values: Any) -> np.ndarray:
+        """Raw values in full precision, whatever the arithmetic of the fit."""
+        return np.asarray(values, dtype=np.float64)
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return values
@@ -158,14 +169,15 @@ class NumpyBackend:
         return out
 
     def add_product(self, total: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """total += left @ right.T, in place; all three contiguous."""
-        gemm = blas.dgemm if total.dtype == np.float64 else blas.sgemm
-        gemm(1.0, right.T, left.T, beta=1.0, c=total.T, overwrite_c=1, trans_a=1)
+        """total += left @ right.T; not SciPy's gemm, whose wrapper would hold up other threads."""
+        total += left @ right.T
 
     def subblocks(self, rows: slice, width: int) -> Iterator[slice]:
-        """`rows` in pieces whose pair products stay in the cache, whatever their `width`."""
-        for start in range(rows.start, rows.stop, SUBBLOCK):
-            yield slice(start, min(start + SUBBLOCK, rows.stop))
+        """`rows` in pieces: large enough to keep threads apart, small enough for the memory."""
+        fit = PAIR_BYTES // (self.dtype.itemsize * width)
+        size = max(32, min(SUBBLOCK[self.dtype.itemsize], fit))
+        for start in range(rows.start, rows.stop, size):
+            yield slice(start, min(start + size, rows.stop))
 
     # ---- cells ----------------------------------------------------------------------------
 

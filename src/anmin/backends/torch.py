@@ -25,6 +25,11 @@ class TorchBackend:
         return float(torch.finfo(self.dtype).eps)
 
     @property
+    def working(self) -> int:
+        """Bytes that a batch and what is computed from it may take."""
+        return 2**33 if self.device.type == "cuda" else 2**28
+
+    @property
     def room(self) -> int:
         """Bytes of prepared rows that may stay on the device."""
         if self.device.type == "cuda":
@@ -39,6 +44,9 @@ class TorchBackend:
 
     def asarray(self, values: Any) -> torch.Tensor:
         return torch.as_tensor(values, device=self.device, dtype=self.dtype).contiguous()
+
+    def double(self, values: Any) -> torch.Tensor:
+        return torch.as_tensor(values, device=self.device).to(torch.float64)
 
     def integers(self, values: np.ndarray) -> torch.Tensor:
         return torch.as_tensor(values, device=self.device)
@@ -83,7 +91,8 @@ class TorchBackend:
         return X @ A > 0
 
     def gain(self, F: torch.Tensor, slope: float) -> torch.Tensor:
-        return F.to(self.dtype) if slope == 0 else torch.where(F, 1.0, slope).to(self.dtype)
+        G = F.to(self.dtype)
+        return G if slope == 0 else (1 - slope) * G + slope
 
     def activate(self, P: torch.Tensor, slope: float) -> torch.Tensor:
         return torch.nn.functional.leaky_relu(P, slope)

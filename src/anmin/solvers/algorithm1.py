@@ -64,7 +64,7 @@ class Algorithm1(BaseEstimator):
         best = here.point
         stop = journal.note(here.point, problem, here.counts, Status.START)
         status = Status.SOLVED
-        for _ in range(budget.max_iter):
+        for _ in range(int(budget.max_iter)):
             if stop or budget.spent:
                 status = Status.INTERRUPTED if stop else Status.OUT_OF_TIME
                 break

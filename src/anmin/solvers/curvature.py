@@ -19,6 +19,7 @@ benchmarks); below it the dense form also gives every further μ for the price o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,7 +79,7 @@ def damping(diagonal: Array, backend: Backend) -> Array:
     """D as (h, 1): the mean over each neuron's block, kept away from zero."""
     D = diagonal.sum(1, keepdims=True) / diagonal.shape[1]
     floor = 1e-6 * float(D.max()) + 1e-30
-    return backend.where(D > floor, D, floor + 0 * D)
+    return backend.where(floor < D, D, floor + 0 * D)
 
 
 class DenseCurvature:
@@ -175,7 +176,7 @@ class ProductCurvature:
         self.last = V
         return V
 
-    def preconditioner(self, shift: Array):
+    def preconditioner(self, shift: Array) -> Callable[[Array], Array]:
         """(K ⊗ XᵀX/n + shift)⁻¹ by two small eigendecompositions, as a function of R (p, h)."""
         values, Q = self.rows.moments
         root = shift**0.5  # (1, h)
@@ -186,7 +187,7 @@ class ProductCurvature:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What stays fixed while H is multiplied: pattern, output layer, and the root of the projector."""
+    """What stays fixed while H is multiplied: pattern, output layer, root of the projector."""
 
     A: Array
     slope: float

@@ -5,14 +5,15 @@
 `DirectStep` forms M from the sums of one full pass, which also give the output layer and the loss.
 `ProductStep` only multiplies by M: a thin pass gives the output layer and the gradient
 g = c − (M + lam I)a, and conjugate gradients, started at the present A, the correction to it. With
-N rows the first costs N((d+1)h)²/2 multiplications and a factorisation, the second 4N(d+1)h an inner
-step in single precision; measured on two cores they cross near (d+1)h = 3,000 (benchmarks/README).
+N rows the first costs N((d+1)h)²/2 multiplications and a factorisation, the second 4N(d+1)h an
+inner step in single precision; on two cores they cross near (d+1)h = 3,000 (benchmarks/README).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
 from anmin.backends import Array
 from anmin.linsolve import Solution, Status, solve_spd
@@ -20,7 +21,7 @@ from anmin.solvers.curvature import CurvatureRows, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.stats import CountPass, Counts, OutputStats, PatternPass, PatternStats, unpack
 
-TOLERANCE, STEPS = 1e-4, 200  # of the conjugate gradients
+TOLERANCE, STEPS = 1e-3, 200  # of the conjugate gradients
 
 
 FORMED = 3000  # unknowns up to which M is formed
@@ -32,8 +33,8 @@ class Iterate:
 
     point: Point
     counts: Counts
-    stats: PatternStats | None = None
-    U: Array | None = None  # (h, p, h, p)
+    stats: Any = None  # PatternStats of a full pass
+    U: Any = None  # (h, p, h, p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class DirectStep:
     def step(self, here: Iterate, tau: float, floor: float) -> HiddenStep:
         problem, stats, W = self.problem, here.stats, here.point.W
         backend, lam = problem.backend, problem.lam
-        M, c = hidden_system(problem, here)
+        M, c = hidden_system(here)
         solution = solve_spd(backend, M + lam * backend.eye(len(M)), c, tau, floor, lam)
         a, b0 = solution.value, W[-1]
         constant = (stats.YtY - 2 * float(b0 @ stats.Yt1)) / stats.n + float(b0 @ b0)
@@ -97,7 +98,7 @@ def hidden_steps(problem: Problem, h: int) -> DirectStep | ProductStep:
 
 
 def output_sums(problem: Problem, stats: PatternStats, U: Array, A: Array) -> OutputStats:
-    """SᵀS and SᵀY from the sums: on its own pattern σ(x̃ a_j) = z_jᵀ a_j, (SᵀS)_jl = a_jᵀU_jl a_l."""
+    """SᵀS and SᵀY from the sums: σ(x̃ a_j) = z_jᵀ a_j here, so (SᵀS)_jl = a_jᵀ U_jl a_l."""
     h, _, q = stats.shape
     a = A.T  # (h, p)
     StS, StY = problem.backend.zeros(h + 1, h + 1), problem.backend.zeros(h + 1, q)
@@ -109,7 +110,7 @@ def output_sums(problem: Problem, stats: PatternStats, U: Array, A: Array) -> Ou
     return OutputStats(stats.n, StS, StY, stats.YtY)
 
 
-def hidden_system(problem: Problem, here: Iterate) -> tuple[Array, Array]:
+def hidden_system(here: Iterate) -> tuple[Array, Array]:
     """M = (BBᵀ ⊗ 11ᵀ) ∘ ZᵀZ / n and c, for the pattern and output layer of `here`."""
     stats, B, b0 = here.stats, here.point.W[:-1], here.point.W[-1]
     h, p, _ = stats.shape

@@ -105,7 +105,7 @@ class Stop:
 
 def descend(
     descent: Descent, point: Point, budget: Budget, stop: Stop, note: Note, mu: float = 1e-2
-) -> tuple[Point, Status]:  
+) -> tuple[Point, Status]:
     """Damped steps from `point` until `stop`; `note` hears of each and may ask to end."""
     losses = [point.loss]
     while len(losses) <= stop.steps:

@@ -34,6 +34,7 @@ STEPS, TOL = 8, 1e-3  # damped steps at each penalty
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 3  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
+PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 EXACT = 1e-6  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
@@ -51,19 +52,18 @@ class PathStep:
     active: int
 
 
-def walk(
-    problem: Problem, h: int, lam: float, budget: Budget, rng: np.random.RandomState
-) -> Iterator[Point]:
+def walk(problem: Problem, task: Task, lam: float, until: float) -> Iterator[Point]:
     """The points of the path at lam, lam / FACTOR, …, on the rows of `problem`."""
+    h, budget, rng = task.h, task.budget, task.rng
     p = problem.source.shape[1]
     descent, mu = Descent(problem, h, rng, tries=1), 0.1
     point = problem.at(problem.backend.zeros(p, 0))
-    while lam > LOWEST and budget.used < 1:
+    while lam > LOWEST and budget.used < until:
         here = replace(problem, lam=lam)
         descent = descent.on(here)
         point = grow(here, here.point(point.A, point.sums), min(h, point.A.shape[1] + ENTER), rng)
         if point.A.shape[1]:
-            point, _ = descend(descent, point, budget, Stop(steps=STEPS, tol=TOL), ignore, mu)
+            point, _ = descend(descent, point, budget, Stop(until, STEPS, TOL), ignore, mu)
         point = prune(here, point)
         yield point
         if point.mse < EXACT:
@@ -85,7 +85,7 @@ def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> 
         if len(chosen) == h - have:
             break
         if not chosen or np.abs(W[:, i] @ W[:, chosen]).max() < ALIKE:
-            chosen.append(i)
+            chosen.append(int(i))
     if not chosen:
         return point
     A = problem.backend.to_numpy(point.A)
@@ -154,7 +154,8 @@ def choose_penalty(task: Task, search: Search) -> Choice:
     splits = search.splits
     if splits is None:
         splits = random_splits(n, search, max(FOLDS if n < FEW else 1, task.n_init), rng)
-    runs = [held_out_path(task, first, *split) for split in splits]
+    share = PATH_SHARE / max(len(splits), 1)
+    runs = [held_out_path(task, first, share * (k + 1), *split) for k, split in enumerate(splits)]
     runs = [run for run in runs if run]
     if not runs:  # no time at all, or nothing to explain: the mean
         return Choice(max(first, LOWEST), [empty.A], [])
@@ -175,7 +176,7 @@ def choose_penalty(task: Task, search: Search) -> Choice:
 
 
 def random_splits(n: int, search: Search, folds: int, rng: np.random.RandomState) -> Splits:
-    """`folds` times a different share of the rows held out: (rows to train on, rows to judge on)."""
+    """`folds` times another share of the rows held out: rows to train on, rows to judge on."""
     size = max(1, round(search.fraction * n))
     part = np.empty(n, dtype=int)
     part[rng.permutation(n)] = np.arange(n) // size
@@ -184,14 +185,14 @@ def random_splits(n: int, search: Search, folds: int, rng: np.random.RandomState
 
 
 def held_out_path(
-    task: Task, lam: float, train: np.ndarray, out: np.ndarray
+    task: Task, lam: float, until: float, train: np.ndarray, out: np.ndarray
 ) -> list[tuple[Point, float]]:
     """Points down the path on the rows `train`, and their errors on the rows `out`."""
     problem = task.problem
     judge, weight = problem.source.take(out), problem.source.weight_of(out)
     part = replace(problem, source=problem.source.take(train))
     run: list[tuple[Point, float]] = []
-    for point in walk(part, task.h, lam, task.budget, task.rng):
+    for point in walk(part, task, lam, until):
         error = judge.reduce(ResidualPass(point.A, point.W, problem.slope)) / weight
         run.append((point, error))
         errors = [known for _, known in run]
@@ -209,6 +210,5 @@ def refit(
     points = [problem.balance(problem.at(A)) for A in starts]
     if len(points) > 1:
         stop = Stop(steps=3 * STEPS)
-        points = [descend(descent, z, budget, stop, ignore)[0] for z in points]
+        points += [descend(descent, z, budget, stop, ignore)[0] for z in points if z.A.shape[1]]
     return min(points, key=lambda point: point.loss)
-

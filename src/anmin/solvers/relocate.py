@@ -11,9 +11,7 @@ CANDIDATES = 20
 SAMPLE = 4000
 
 
-def hyperplanes(
-    X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState
-) -> np.ndarray:
+def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState) -> np.ndarray:
     """k random hyperplanes through rows drawn with the given odds, unit normals: (p, k).
 
     A row is drawn by its place along the normal, so that neither the order of the rows nor
@@ -89,7 +87,10 @@ def relocate(
         gain = ((Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
         best = gain.argmax()
         size = np.linalg.norm(A[:, j]) or 1.0
-        A[:, j], S = size * C[:, best] / np.linalg.norm(C[:, best]), np.column_stack([S, Z[:, best]])
+        A[:, j], S = (
+            size * C[:, best] / np.linalg.norm(C[:, best]),
+            np.column_stack([S, Z[:, best]]),
+        )
     return A
 
 

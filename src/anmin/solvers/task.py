@@ -9,7 +9,6 @@ import numpy as np
 from anmin.history import Budget, Listener
 from anmin.solvers.problem import Problem
 
-
 Splits = list[tuple[np.ndarray, np.ndarray]]  # rows to train on, rows to judge on
 
 

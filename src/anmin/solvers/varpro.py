@@ -64,7 +64,7 @@ class VarPro(BaseEstimator):
         if init is None:
             init = best_start(task)
         status = run.all(problem.backend.asarray(init), self.patience)
-        return Fit(problem.network(run.best), run.best.loss, run.journal.steps, status)
+        return run.result(status)
 
     def solve_auto(self, task: Task, search: Search) -> Fit:
         choice = choose_penalty(task, search)
@@ -75,8 +75,7 @@ class VarPro(BaseEstimator):
             starts.append(problem.backend.asarray(task.init))
         start = refit(problem, starts, task.budget, task.rng)
         status = run.refine(start, DEEPEN if choice.at_floor else 0)
-        fit = Fit(problem.network(run.best), run.best.loss, run.journal.steps, status)
-        return replace(fit, lam=choice.lam, path=choice.path)
+        return replace(run.result(status), lam=choice.lam, path=choice.path)
 
 
 def best_start(task: Task) -> np.ndarray:
@@ -132,6 +131,10 @@ class Run:
             if status is Status.INTERRUPTED:
                 return status
         return self.improve(problem, self.best, 1.0, patience)[1]
+
+    def result(self, status: Status) -> Fit:
+        self.journal.settle(self.best)
+        return Fit(self.problem.network(self.best), self.best.loss, self.journal.steps, status)
 
     def keep(self, point: Point) -> None:
         """Remember the best point on all rows."""

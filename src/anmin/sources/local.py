@@ -16,15 +16,13 @@ from anmin.backends import Backend
 from anmin.sources.batch import Batch, Kernel
 from anmin.sources.scaling import Scaling
 
-WORKING = 128 * 2**20
 ROUND = 4096
 
 
-def batch_rows(batch_size: int | str, h: int, p: int, q: int) -> int:
-    """Rows a batch: `batch_size`, or what fits in `WORKING` bytes, in multiples of `ROUND`."""
+def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
+    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
     if batch_size == "auto":
-        row = 16 * (p * (p + 1) // 2 + p * (q + 1)) + 8 * (p + q) + 4 * h  # bytes in a pass
-        batch_size = WORKING // row
+        batch_size = backend.working // (8 * (p + q) + 40 * h)  # bytes a row in a pass
     return max(1, -(-int(batch_size) // ROUND)) * ROUND
 
 
@@ -88,9 +86,18 @@ class ArraySource:
 
     def rows(self, rows: slice | np.ndarray) -> Batch:
         """Some rows, prepared: a slice, or their numbers."""
-        s, w = self.scaling, self.root_weight[rows, None]
-        X = (self.X[rows] - s.x_mean) / s.x_scale
-        Y = (self.Y[rows] - s.y_mean) / s.y_scale
+        s = self.scaling
+        raw, target, w = self.X[rows], self.Y[rows], self.root_weight[rows, None]
+        X = self.backend.empty(len(raw), raw.shape[1] + 1)
+        Y = self.backend.empty(*target.shape)
+        mean, scale, y_mean = (self.backend.double(W) for W in (s.x_mean, s.x_scale, s.y_mean))
+
+        def part(some: slice) -> None:
+            root = self.backend.double(w[some])
+            X[some, :1] = root
+            X[some, 1:] = (self.backend.double(raw[some]) - mean) / scale * root
+            Y[some] = (self.backend.double(target[some]) - y_mean) / s.y_scale * root
+
+        self.backend.each_block(part, len(raw))
         start = rows.start if isinstance(rows, slice) else -1
-        to_device = self.backend.asarray
-        return Batch(to_device(np.hstack([w, w * X])), to_device(w * Y), start)
+        return Batch(X, Y, start)

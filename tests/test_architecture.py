@@ -1,0 +1,81 @@
+"""Imports go one way, and optional libraries stay where they belong."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import anmin
+
+ROOT = Path(anmin.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+LEAVES = {"network", "backends", "checks", "probabilities", "datasets"}
+ALLOWED = {
+    **{leaf: set() for leaf in LEAVES},
+    "sources": {"backends"},
+    "cells": {"backends"},
+    "linsolve": {"backends"},
+    "history": {"linsolve", "network"},
+    "callbacks": {"history", "network"},
+    "stats": {"backends", "cells", "sources"},
+    "solvers": {
+        "backends", "checks", "history", "linsolve", "network", "sources", "stats",
+    },
+    "estimators": {
+        "backends", "callbacks", "checks", "history", "linsolve", "network", "probabilities",
+        "solvers", "sources",
+    },
+    "__init__": {"estimators"},
+    "demo": {"__init__", "datasets"},
+    "cli": {"__init__", "demo", "datasets", "reproduce"},
+    "__main__": {"cli"},
+}  # fmt: skip
+
+
+def part(file):
+    """The part of the library that a file belongs to: a module, or a folder."""
+    return file.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(file, everywhere=True):
+    """Dotted names of what a file imports; with `everywhere` False, at its top only."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if everywhere else tree.body:
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            yield from names if node.module == "anmin" else [node.module]
+
+
+def own_part(name):
+    """`anmin.stats` → "stats"; a name that is no module is a name of the package itself."""
+    first = name.split(".")[1] if "." in name else "__init__"
+    known = (ROOT / first).is_dir() or (ROOT / f"{first}.py").is_file()
+    return first if known else "__init__"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(ROOT)))
+def test_imports_go_one_way(file):
+    ours = {own_part(name) for name in imports(file) if name.split(".")[0] == "anmin"}
+    assert part(file) in ALLOWED, "a new module: say in ALLOWED what it may import"
+    assert ours - {part(file)} <= ALLOWED[part(file)]
+
+
+def test_the_allowed_imports_have_no_circle():
+    order = []
+    while len(order) < len(ALLOWED):
+        ready = [m for m in ALLOWED if m not in order and ALLOWED[m] <= {*order, "reproduce"}]
+        assert ready, f"a circle among {set(ALLOWED) - set(order)}"
+        order += ready
+
+
+def test_only_the_torch_backend_imports_torch_at_its_top():
+    tops = [f for f in FILES if any(n.split(".")[0] == "torch" for n in imports(f, False))]
+    assert tops == [ROOT / "backends" / "torch.py"]
+
+
+def test_the_library_does_not_know_its_benchmarks():
+    for file in FILES:
+        assert not {"benchmarks", "tests"} & {name.split(".")[0] for name in imports(file)}

@@ -1,0 +1,271 @@
+"""lam="auto": the penalty is walked down and chosen on held-out rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import make_data
+from sklearn.datasets import load_digits
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.solvers import Algorithm1
+
+
+def fit(X, y, w=None, **kwargs):
+    settings = {"n_hidden": 12, "random_state": 0} | kwargs
+    return ANMINRegressor(**settings).fit(X, y, sample_weight=w)
+
+
+def check_path(model, most):
+    lams = [step.lam for step in model.path_]
+    assert lams == sorted(lams, reverse=True)
+    assert len(set(lams)) == len(lams) > 0
+    assert all(0 <= step.active <= most for step in model.path_)
+    assert all(step.train_mse >= 0 and step.held_out_mse >= 0 for step in model.path_)
+    best = min(model.path_, key=lambda step: step.held_out_mse)
+    assert model.lam_ == best.lam
+    assert 0 <= model.n_hidden_ <= most
+    assert model.A_.shape[1] == len(model.B_) == model.n_hidden_
+
+
+# ---- the path -----------------------------------------------------------------------------------
+
+KINDS = {
+    "plain": {},
+    "many outputs": {"q": 3},
+    "weights": {"weighted": True},
+    "leaky": {"slope": 0.1},
+    "one unit": {"n_hidden": 1},
+    "raw": {"standardize": False},
+    "cg": {"linear_solver": "cg"},
+    "many rows": {"n": 2500, "max_iter": 30},
+    "starts": {"n_init": 4},
+    "single precision": {"dtype": "float32"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_the_penalty_is_the_best_one_of_a_descending_path(kind):
+    kind = dict(kind)
+    n, q, weighted = kind.pop("n", 200), kind.pop("q", 1), kind.pop("weighted", False)
+    X, y = make_data(n, 3, q)
+    w = np.random.default_rng(1).uniform(0.2, 3.0, n) if weighted else None
+    model = fit(X, y, w, **kind)
+    check_path(model, kind.get("n_hidden", 12))
+    assert model.loss_ == min(model.loss_curve_)
+    assert model.score(X, y, sample_weight=w) > (0.2 if kind.get("n_hidden") == 1 else 0.8)
+
+
+def test_the_training_error_falls_down_the_path():
+    model = fit(*make_data(300, 3))
+    errors = [step.train_mse for step in model.path_]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_it_is_deterministic():
+    X, y = make_data(200, 2, 2)
+    one, other = fit(X, y), fit(X, y)
+    assert one.path_ == other.path_
+    assert one.predict(X).tobytes() == other.predict(X).tobytes()
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e4), (-3.0, 5.0)])
+@pytest.mark.parametrize("q", [1, 2])
+def test_units_of_y_do_not_matter(scale, shift, q):
+    """Also a shift: y is centred, and scaled, before anything else."""
+    X, y = make_data(150, 2, q)
+    one, other = fit(X, y), fit(X, scale * y + shift)
+    if scale > 0:
+        np.testing.assert_allclose(
+            (other.predict(X) - shift) / scale, one.predict(X), rtol=1e-6, atol=1e-6
+        )
+        assert other.lam_ == pytest.approx(scale * one.lam_, rel=1e-6)
+        assert other.loss_ == pytest.approx(scale**2 * one.loss_, rel=1e-6)
+    else:  # a flipped sign is a mirrored problem
+        assert other.score(X, scale * y + shift) == pytest.approx(one.score(X, y), abs=0.05)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
+def test_only_ratios_of_weights_count(factor):
+    X, y = make_data(150, 2)
+    np.testing.assert_allclose(
+        fit(X, y, np.full(150, factor)).predict(X), fit(X, y).predict(X), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_weights_are_repeated_rows():
+    """With the splits given: a row and its copies lie on the same side."""
+    X, y = make_data(120, 2)
+    w = np.random.default_rng(0).integers(0, 4, len(X))
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    copies = np.repeat(np.arange(len(X)), w)
+    repeated = [tuple(np.flatnonzero(np.isin(copies, part)) for part in s) for s in splits]
+    one = fit(X, y, w, n_hidden=4, cv=splits)
+    other = fit(X[copies], y[copies], n_hidden=4, cv=repeated)
+    assert one.lam_ == pytest.approx(other.lam_, rel=1e-6)
+    for i, (a, b) in enumerate(zip(one.path_, other.path_, strict=True)):
+        rounding = 1e-8 if i < 3 else 1e-2  # it grows down the path
+        assert a.held_out_mse == pytest.approx(b.held_out_mse, rel=rounding)
+    np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-2, atol=1e-2)
+
+
+# ---- held-out rows ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        1, 2, 5, KFold(4), ShuffleSplit(2, test_size=0.3, random_state=0),
+        [(np.arange(50), np.arange(50, 150))],
+    ],
+    ids=["1", "2", "5", "KFold", "ShuffleSplit", "splits"],
+)  # fmt: skip
+def test_any_kind_of_cv(cv):
+    X, y = make_data(150, 2)
+    model = fit(X, y, cv=cv)
+    check_path(model, 12)
+    assert model.score(X, y) > 0.5
+
+
+def test_a_larger_budget_does_no_harm():
+    """A part whose path is cut short by the budget must not cut the path of the others."""
+    X, y = make_data(1000, 3)
+    budgets = [20, 60, 100, 150, 200, 400]
+    models = [fit(X[:500], y[:500], n_hidden=32, max_iter=k) for k in budgets]
+    errors = [1 - model.score(X[500:], y[500:]) for model in models]
+    for less, more in pairwise(errors):
+        assert more < 1.5 * less
+
+
+def test_a_generator_of_splits():
+    X, y = make_data(150, 2)
+    splitter = KFold(3)
+    one, other = fit(X, y, cv=splitter), fit(X, y, cv=splitter.split(X))
+    assert one.path_ == other.path_
+
+
+def test_the_share_held_out_counts():
+    X, y = make_data(150, 2)
+    assert fit(X, y, validation_fraction=0.1).path_ != fit(X, y, validation_fraction=0.4).path_
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.0, 2, "some", None])
+def test_the_share_is_checked(data, fraction):
+    with pytest.raises(ValueError, match="validation_fraction must be"):
+        fit(*data, validation_fraction=fraction)
+
+
+@pytest.mark.parametrize("cv", [0, -1])
+def test_cv_is_checked(data, cv):
+    with pytest.raises(ValueError, match="cv must be"):
+        fit(*data, cv=cv)
+
+
+@pytest.mark.parametrize("lam", ["best", "AUTO", -1.0, None])
+def test_lam_is_checked(data, lam):
+    with pytest.raises(ValueError, match="lam must be"):
+        fit(*data, lam=lam)
+
+
+def test_a_given_penalty_has_no_path(data):
+    model = fit(*data, lam=1e-3, max_iter=3)
+    assert model.path_ == []
+    assert model.lam_ == 1e-3
+
+
+@pytest.mark.parametrize("solver", ["anmin", Algorithm1()])
+def test_the_papers_algorithm_takes_the_papers_penalty(solver):
+    X, y = make_data(80, 2)
+    w = np.arange(80) % 3
+    assert fit(X, y, solver=solver, max_iter=2).lam_ == pytest.approx(0.001 / 80)
+    assert fit(X, y, w, solver=solver, max_iter=2).lam_ == pytest.approx(0.001 / w.sum())
+    explicit = fit(X, y, solver=solver, max_iter=2, lam=0.001 / 80)
+    assert fit(X, y, solver=solver, max_iter=2).loss_curve_ == explicit.loss_curve_
+
+
+# ---- the number of units ------------------------------------------------------------------------
+
+
+def test_the_number_of_units_can_be_found():
+    X, y = make_data(120, 2)
+    model = fit(X, y, n_hidden="auto")
+    check_path(model, 256)
+    assert model.score(X, y) > 0.9
+    kink = fit(X, np.abs(X[:, 0] - 1), n_hidden="auto")
+    assert kink.score(X, np.abs(X[:, 0] - 1)) > 0.98
+
+
+@pytest.mark.parametrize("settings", [{"lam": 1e-3}, {"solver": "anmin"}, {"solver": Algorithm1()}])
+def test_the_number_of_units_needs_a_path(data, settings):
+    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and solver="varpro"'):
+        fit(*data, n_hidden="auto", **settings)
+
+
+def test_another_word_is_no_number(data):
+    with pytest.raises(ValueError, match="n_hidden must be"):
+        fit(*data, n_hidden="many")
+
+
+# ---- what it is for -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_noise_alone_ends_near_the_mean(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(1300, 5)), rng.normal(size=1300)
+    model = fit(X[:300], y[:300], n_hidden=64)
+    assert model.score(X[300:], y[300:]) > -0.15
+    assert model.n_hidden_ < 10
+
+
+def test_it_beats_ridge_regression_where_the_function_bends():
+    X, y = make_data(1000, 3)
+    train, test = slice(0, 400), slice(400, None)
+    ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X[train], y[train])
+    model = fit(X[train], y[train], n_hidden=64)
+    assert 1 - model.score(X[test], y[test]) < 0.5 * (1 - ridge.score(X[test], y[test]))
+
+
+def test_it_is_not_far_from_ridge_regression_where_it_does_not():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 6))
+    y = X @ rng.normal(size=6) + rng.normal(size=1000)
+    ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X[:150], y[:150])
+    model = fit(X[:150], y[:150], n_hidden=64)
+    assert 1 - model.score(X[150:], y[150:]) < 1.3 * (1 - ridge.score(X[150:], y[150:]))
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, 0.1, -1e9])
+@pytest.mark.parametrize("n", [60, 300])
+def test_a_constant_target_is_that_constant(value, n):
+    X, _ = make_data(n, 2)
+    model = fit(X, np.full(n, value))
+    np.testing.assert_allclose(model.predict(3 * X), value, rtol=1e-12)
+    assert model.n_hidden_ == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("cv", [None, 1, 5])
+def test_a_handful_of_rows(n, cv):
+    X, y = make_data(n, 2)
+    model = fit(X, y, cv=cv)
+    assert np.isfinite(model.predict(X)).all()
+    assert np.abs(model.predict(X) - y.mean()).max() <= 2 * np.abs(y - y.mean()).max() + 1e-12
+
+
+def test_a_given_start_may_compete():
+    X, y = make_data(150, 2)
+    A = np.random.default_rng(0).normal(size=(3, 12))
+    assert fit(X, y, init=A).score(X, y) > 0.8
+
+
+def test_digits_with_defaults():
+    """Mean log-loss on rows not seen; guessing gives 2.3."""
+    X, y = load_digits(return_X_y=True)
+    X, X_new, y, y_new = train_test_split(X, y, train_size=450, stratify=y, random_state=0)
+    model = ANMINClassifier(random_state=0).fit(X, y)
+    assert log_loss(y_new, model.predict_proba(X_new)) < 0.25
+    assert model.score(X_new, y_new) > 0.92
