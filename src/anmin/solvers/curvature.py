@@ -13,8 +13,8 @@ there are many more than unknowns. Gradient, loss and output layer are never app
     ProductCurvature    multiplies by H, two thin products over the rows a time, and solves by
                         conjugate gradients with the Kronecker preconditioner (BBᵀ∘GᵀG/n) ⊗ XᵀX/n.
 
-On the two-core machine this was written on both cost the same near (d+1)h = 1,500 (README of the
-benchmarks); below it the dense form also gives every further μ for the price of a factorisation.
+The limit is where trials on two cores put it and is not sharp; below it the dense form also gives
+every further μ for the price of a factorisation.
 """
 
 from __future__ import annotations

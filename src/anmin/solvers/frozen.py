@@ -6,7 +6,7 @@
 `ProductStep` only multiplies by M: a thin pass gives the output layer and the gradient
 g = c − (M + lam I)a, and conjugate gradients, started at the present A, the correction to it. With
 N rows the first costs N((d+1)h)²/2 multiplications and a factorisation, the second 4N(d+1)h an
-inner step in single precision; on two cores they cross near (d+1)h = 3,000 (benchmarks/README).
+inner step in single precision, some tens of them. `FORMED` is where the first becomes the dearer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from anmin.solvers.curvature import CurvatureRows, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.stats import CountPass, Counts, OutputStats, PatternPass, PatternStats, unpack
 
-TOLERANCE, STEPS = 1e-3, 200  # of the conjugate gradients
+TOLERANCE, STEPS = 3e-3, 200  # of the conjugate gradients
 
 
 FORMED = 3000  # unknowns up to which M is formed

@@ -35,6 +35,7 @@ ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 3  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
+FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-6  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
@@ -153,7 +154,9 @@ def choose_penalty(task: Task, search: Search) -> Choice:
     first = float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
     splits = search.splits
     if splits is None:
-        splits = random_splits(n, search, max(FOLDS if n < FEW else 1, task.n_init), rng)
+        affordable = max(1.0, PATH_SHARE * task.budget.max_iter / FULL_PATH)
+        folds = max(FOLDS if n < FEW else 1, task.n_init)
+        splits = random_splits(n, search, int(min(folds, affordable)), rng)
     share = PATH_SHARE / max(len(splits), 1)
     runs = [held_out_path(task, first, share * (k + 1), *split) for k, split in enumerate(splits)]
     runs = [run for run in runs if run]

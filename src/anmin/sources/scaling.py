@@ -52,7 +52,8 @@ class Scaling:
         w = np.ones(len(Y)) if weight is None else weight
         centred = Y - self.y_mean
         largest = np.abs(centred).max(initial=0.0)
-        if largest <= 8 * np.finfo(float).eps * np.abs(self.y_mean).max():  # a constant target
+        rounding = len(Y) * np.finfo(float).eps * np.abs(self.y_mean).max()
+        if largest <= rounding:  # a constant target
             return self
         mean_square = (w / w.sum()) @ ((centred / largest) ** 2).sum(axis=1)
         return replace(self, y_scale=float(largest * np.sqrt(mean_square / Y.shape[1])))
