@@ -5,7 +5,12 @@ import pytest
 from conftest import activate, make_data
 
 from anmin.backends import NumpyBackend
-from anmin.solvers.curvature import CurvatureRows, DenseCurvature, ProductCurvature
+from anmin.solvers.curvature import (
+    CurvatureRows,
+    DenseCurvature,
+    ProductCurvature,
+    output_root,
+)
 from anmin.solvers.problem import Problem, gradient
 from anmin.sources import ArraySource, Scaling
 
@@ -175,3 +180,19 @@ def test_flips_are_counted_against_the_pattern_before(form):
     F, old = s.X @ A > 0, s.X @ before > 0
     assert counts.flip_share == pytest.approx((old != F).mean())
     assert (np.asarray(counts.fired) == F.sum(0)).all()
+
+
+def test_output_root_of_a_singular_matrix_in_single_precision():
+    """Units that are alike make SᵀS singular, and rounding even indefinite."""
+    backend = NumpyBackend("float32")
+    S = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    S = np.hstack([S, S, 1000 * S])
+    StS = S.T @ S
+    StS[0, 3] = StS[3, 0] = 1.001 * StS[0, 0]  # worse than rounding
+    assert backend.cholesky(StS) is None
+    assert np.isfinite(output_root(backend, StS, 50.0, 0.0)).all()
+
+
+def test_output_root_refuses_what_is_not_finite():
+    with pytest.raises(FloatingPointError, match="too large in scale"):
+        output_root(NumpyBackend(), np.full((3, 3), np.nan), 1.0, 0.0)

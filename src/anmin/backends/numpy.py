@@ -91,8 +91,11 @@ class NumpyBackend:
     def empty(self, *shape: int) -> np.ndarray:
         return np.empty(shape, dtype=self.dtype)
 
-    def eye(self, n: int) -> np.ndarray:
-        return np.eye(n, dtype=self.dtype)
+    def shifted(self, M: np.ndarray, shift: float) -> np.ndarray:
+        """M + shift I, a copy."""
+        M = M.copy()
+        M.reshape(-1)[:: len(M) + 1] += self.dtype.type(shift)
+        return M
 
     def contiguous(self, array: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(array)

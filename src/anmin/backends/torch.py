@@ -60,8 +60,10 @@ class TorchBackend:
     def empty(self, *shape: int) -> torch.Tensor:
         return torch.empty(shape, device=self.device, dtype=self.dtype)
 
-    def eye(self, n: int) -> torch.Tensor:
-        return torch.eye(n, device=self.device, dtype=self.dtype)
+    def shifted(self, M: torch.Tensor, shift: float) -> torch.Tensor:
+        M = M.clone()
+        M.diagonal().add_(shift)
+        return M
 
     def contiguous(self, array: torch.Tensor) -> torch.Tensor:
         return array.contiguous()

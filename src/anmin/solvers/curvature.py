@@ -23,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from anmin.backends import Array, Backend
 from anmin.solvers.problem import Point, Problem
 from anmin.sources import ArraySource, Batch
@@ -70,9 +72,13 @@ class MomentPass:
 
 
 def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
-    """R with RᵀR = (SᵀS + n lam I)⁻¹, up to a jitter at the level of single precision."""
-    K = StS + (n * lam + 1e-6 * float(StS.diagonal().sum()) / len(StS)) * backend.eye(len(StS))
-    return backend.triangular_inverse(backend.cholesky(K))
+    """R with RᵀR = (SᵀS + n lam I)⁻¹, up to the least jitter that makes it positive definite."""
+    size = float(StS.diagonal().sum()) / len(StS)
+    for jitter in 10.0 ** np.arange(-6, 3):
+        L = backend.cholesky(backend.shifted(StS, n * lam + jitter * size))
+        if L is not None:
+            return backend.triangular_inverse(L)
+    raise FloatingPointError("the hidden outputs are not finite; X or init is too large in scale.")
 
 
 def damping(diagonal: Array, backend: Backend) -> Array:

@@ -63,7 +63,7 @@ class DirectStep:
         problem, stats, W = self.problem, here.stats, here.point.W
         backend, lam = problem.backend, problem.lam
         M, c = hidden_system(here)
-        solution = solve_spd(backend, M + lam * backend.eye(len(M)), c, tau, floor, lam)
+        solution = solve_spd(backend, backend.shifted(M, lam), c, tau, floor, lam)
         a, b0 = solution.value, W[-1]
         constant = (stats.YtY - 2 * float(b0 @ stats.Yt1)) / stats.n + float(b0 @ b0)
         frozen = constant + float(a @ (M @ a) - 2 * (c @ a)) + lam * float((W * W).sum() + a @ a)

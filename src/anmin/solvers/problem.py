@@ -48,7 +48,7 @@ class Problem:
     def point(self, A: Array, sums: OutputStats) -> Point:
         """The best output layer for A from the sums at A; no pass, but where digits cancel."""
         n, lam, K = sums.n, self.lam, sums.StS / sums.n
-        W = solve_spd(self.backend, K + lam * self.backend.eye(len(K)), sums.StY / n).value
+        W = solve_spd(self.backend, self.backend.shifted(K, lam), sums.StY / n).value
         mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope)) / n

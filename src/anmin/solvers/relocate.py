@@ -50,7 +50,7 @@ def usefulness(problem: Problem, point: Point) -> np.ndarray:
     """
     K = problem.backend.to_numpy(point.sums.StS) / point.sums.n
     scale = np.sqrt(K.diagonal() + problem.lam + 1e-300)
-    K = (K + problem.lam * np.eye(len(K))) / np.outer(scale, scale) + 1e-12 * np.eye(len(K))
+    K = (K + problem.lam * np.eye(len(K))) / np.outer(scale, scale) + 1e-10 * np.eye(len(K))
     inverse = cho_solve(cho_factor(K), np.eye(len(K))).diagonal() / scale**2
     W = problem.backend.to_numpy(point.W)
     return ((W**2).sum(1) / inverse)[:-1]
