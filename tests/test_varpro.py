@@ -267,3 +267,15 @@ def test_patience_is_checked(patience):
     X, y = make_data(20, 1)
     with pytest.raises(ValueError, match="patience must be a whole number"):
         fit(X, y, solver=VarPro(patience=patience))
+
+
+def test_the_papers_algorithm_has_one_start():
+    X, y = make_data(60, 2)
+    with pytest.raises(ValueError, match=r"n_init=3 needs solver=.varpro."):
+        ANMINRegressor(4, solver="anmin", lam=1e-3, n_init=3).fit(X, y)
+
+
+def test_something_must_be_held_out():
+    X, y = make_data(60, 2)
+    with pytest.raises(ValueError, match="validation_fraction must be"):
+        ANMINRegressor(4, validation_fraction=0).fit(X, y)

@@ -182,7 +182,7 @@ class _ANMIN(CallbackSupportMixin, BaseEstimator):
 
     def _search(self, X: np.ndarray, y: Any, weight: np.ndarray | None) -> Search | None:
         fraction = checks.real_number(
-            "validation_fraction", self.validation_fraction, least=0.0, below=1.0
+            "validation_fraction", self.validation_fraction, least=1e-9, below=1.0
         )
         if not isinstance(self.lam, str):
             return None

@@ -53,6 +53,10 @@ class Algorithm1(BaseEstimator):
         lam="auto" is the value of the paper's experiments: 0.001 on the sum over the rows.
         """
         self.check()
+        if task.n_init > 1:
+            raise ValueError(
+                f'n_init={task.n_init} needs solver="varpro"; solver="anmin" has one start.'
+            )
         problem, budget, rng = task.problem, task.budget, task.rng
         if task.search is not None:
             problem = replace(problem, lam=1e-3 / problem.source.weight_of(slice(None)))
