@@ -100,14 +100,18 @@ def test_cells_are_counted_right(make_backend, d, h):
 
 
 @BACKENDS
-def test_groups_hold_equal_patterns_and_all_rows(make_backend):
+def test_groups_are_the_different_patterns_and_their_sums_hold_all_rows(make_backend):
     backend = make_backend()
-    F = np.random.default_rng(0).random((500, 70)) < 0.02
-    order, starts = (np.asarray(v) for v in backend.group_rows(backend.integers(F)))
-    assert sorted(order) == list(range(500))
-    groups = np.split(order, starts[1:])
-    assert all((F[rows] == F[rows[0]]).all() for rows in groups)
-    assert len(groups) == len(np.unique(F, axis=0))
+    rng = np.random.default_rng(0)
+    F, V = rng.random((500, 70)) < 0.02, rng.integers(0, 9, (500, 3)).astype(float)
+    first, groups = backend.group_rows(backend.integers(F))
+    sums = np.asarray(backend.sum_groups(backend.asarray(V), groups, len(first)))
+    patterns, cell = np.unique(F, axis=0, return_inverse=True)
+    expected = np.zeros((len(patterns), 3))
+    np.add.at(expected, cell.ravel(), V)
+    assert sorted(map(bytes, F[np.asarray(first)])) == sorted(map(bytes, patterns))
+    found = {bytes(F[i]): tuple(total) for i, total in zip(np.asarray(first), sums, strict=True)}
+    assert found == {bytes(f): tuple(t) for f, t in zip(patterns, expected, strict=True)}
 
 
 @BACKENDS

@@ -38,6 +38,10 @@ class Rows:
         """x̃_a x̃_b for a ≤ b: (p(p+1)/2, rows)."""
         return backend.pairs(self.X[rows])
 
+    def products(self, backend: Backend, rows: slice) -> Array:
+        """The same, row by row: (rows, p(p+1)/2)."""
+        return backend.row_pairs(self.X[rows])
+
     def targets(self, rows: slice) -> Array:
         """x̃ (y, x̃₀)ᵀ, flattened: (rows, p(q+1))."""
         X, T = self.X[rows], self.T[rows]
@@ -59,20 +63,22 @@ class Cells:
     def inputs(self, backend: Backend, rows: slice) -> Array:
         return backend.contiguous(self.XX[rows].T)
 
+    def products(self, backend: Backend, rows: slice) -> Array:  # noqa: ARG002
+        return self.XX[rows]
+
     def targets(self, rows: slice) -> Array:
         return self.XT[rows]
 
 
 def compress(backend: Backend, rows: Rows) -> tuple[Rows | Cells, int]:
     """`rows` as cells where that saves work, and the number of cells in any case."""
-    order, starts = backend.group_rows(rows.F)
-    n = len(rows.F)
-    if n < WORTH_IT * len(starts) or 16 * n * rows.width > ROOM:
-        return rows, len(starts)
+    first, groups = backend.group_rows(rows.F)
+    n, k = len(rows.F), len(first)
+    if n < WORTH_IT * k or 16 * n * rows.width > ROOM:
+        return rows, k
     everything = slice(0, n)
-    products = rows.inputs(backend, everything).T  # (n, p(p+1)/2)
     return Cells(
-        F=rows.F[order[starts]],
-        XX=backend.sum_groups(products, order, starts),
-        XT=backend.sum_groups(rows.targets(everything), order, starts),
-    ), len(starts)
+        F=rows.F[first],
+        XX=backend.sum_groups(rows.products(backend, everything), groups, k),
+        XT=backend.sum_groups(rows.targets(everything), groups, k),
+    ), k

@@ -14,6 +14,8 @@ product of two thin matrices of pairwise products, a quarter of the work of form
 
     packed[(j,l), (a,b)] = Σ_i (G_ij G_il) (x̃_ia x̃_ib)
 
+With numba on the CPU they come from tables instead (`backends/tables.py`), a sixteenth of it.
+
 An `OutputPass` collects only what the output layer and the loss need: SᵀS and SᵀY for
 S = [σ(XA), 1]. A row of weight w enters as √w(x̃, y), with its pattern unchanged; "1" is then
 the column √w.
@@ -59,6 +61,9 @@ class Counts(Sums):
     def dead(self) -> int:
         return int((self.fired == 0).sum())
 
+    def scalars(self) -> dict[str, float]:
+        return {"flips": self.flips, "rows": self.rows, "cells": self.cells}
+
 
 @dataclass(frozen=True, slots=True)
 class PatternStats(Sums):
@@ -88,7 +93,7 @@ class PatternPass:
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
         X, Y = batch.X, batch.Y
-        F, flips = fire(backend, batch, self.A, self.before)  # (n, h)
+        F, fired, flips = fire(backend, batch, self.A, self.before)  # (n, h)
         T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
         patterns, cells = compress(backend, Rows(F, X, T))
         ZtZ, ZtT = gram(backend, patterns, self.slope)
@@ -98,17 +103,20 @@ class PatternPass:
             n=float(T[:, q] @ T[:, q]),
             ZtZ=ZtZ, Zt1=ZtT[:, :, q], ZtY=ZtT[:, :, :q],
             YtY=float((Y * Y).sum()), Yt1=Y.T @ T[:, q],
-            counts=Counts(F.sum(0), flips, float(len(F)), float(cells)),
+            counts=Counts(fired, flips, float(len(F)), float(cells)),
         )  # fmt: skip
 
 
-def fire(backend: Backend, batch: Batch, A: Array, before: Array | None) -> tuple[Array, float]:
-    """The firing pattern at A, and how many of its entries differ from those at `before`."""
+def fire(
+    backend: Backend, batch: Batch, A: Array, before: Array | None
+) -> tuple[Array, Array, float]:
+    """The pattern at A, how often each neuron fires, and how many entries differ at `before`."""
     old = None
     if before is not None:
         old = batch.once("F", before, lambda: backend.fires(batch.X, before))
     F = batch.once("F", A, lambda: backend.fires(batch.X, A))
-    return F, 0.0 if old is None else float((old != F).sum())
+    fired, flips = backend.count(F, F if old is None else old)
+    return F, fired, float(flips)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,40 +127,41 @@ class CountPass:
     before: Array | None
 
     def __call__(self, backend: Backend, batch: Batch) -> Counts:
-        F, flips = fire(backend, batch, self.A, self.before)
-        return Counts(F.sum(0), flips, float(len(F)), 0.0)
-
-
-@dataclass(slots=True)
-class _Gram:
-    ZtZ: Array
-    ZtT: Array
-
-    def __iadd__(self, other: _Gram) -> Self:
-        self.ZtZ += other.ZtZ
-        self.ZtT += other.ZtT
-        return self
+        F, fired, flips = fire(backend, batch, self.A, self.before)
+        return Counts(fired, flips, float(len(F)), 0.0)
 
 
 def gram(backend: Backend, patterns: Rows | Cells, slope: float) -> tuple[Array, Array]:
     """Packed ZᵀZ, and Zᵀ[Y, 1] as (h, p(q+1))."""
+
+    def products(rows: slice) -> Array:
+        return patterns.products(backend, rows)
+
+    def with_targets(rows: slice) -> Array:
+        return backend.gain(patterns.F[rows], slope).T @ patterns.targets(rows)
+
+    ZtZ = backend.table_sums(patterns.F, products, slope)
+    if ZtZ is None:
+        ZtZ = product_sums(backend, patterns, slope)
+    return ZtZ, backend.sum_over_blocks(with_targets, len(patterns.F))
+
+
+def product_sums(backend: Backend, patterns: Rows | Cells, slope: float) -> Array:
+    """Packed ZᵀZ as products of the two matrices of pairs."""
     h = patterns.F.shape[1]
     width = h * (h + 1) // 2 + patterns.width
 
-    def part(rows: slice) -> _Gram:
+    def part(rows: slice) -> Array:
         total: Any = None
         for some in backend.subblocks(rows, width):
-            G = backend.gain(patterns.F[some], slope)  # (k, h)
-            GG, XX = backend.pairs(G), patterns.inputs(backend, some)  # (h(h+1)/2, k) ...
-            XT = patterns.targets(some)  # (k, p(q+1))
+            GG = backend.pairs(backend.gain(patterns.F[some], slope))  # (h(h+1)/2, k)
+            XX = patterns.inputs(backend, some)  # (p(p+1)/2, k)
             if total is None:
-                total = _Gram(backend.zeros(len(GG), len(XX)), backend.zeros(h, XT.shape[1]))
-            backend.add_product(total.ZtZ, GG, XX)
-            total.ZtT += G.T @ XT
+                total = backend.zeros(len(GG), len(XX))
+            backend.add_product(total, GG, XX)
         return total
 
-    total = backend.sum_over_blocks(part, len(patterns.F))
-    return total.ZtZ, total.ZtT
+    return backend.sum_over_blocks(part, len(patterns.F))
 
 
 @cache

@@ -13,16 +13,21 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, lapack
 from threadpoolctl import ThreadpoolController
 
+from anmin.backends import tables
+from anmin.backends.compiled import kernels
+
 BLOCK = 1024
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
 LARGE = 2048  # unknowns from which LAPACK gets all cores
+FEW_ROWS = 512  # below which tables cost more than products
 KEEP = 2**28
 WORKING = 2**28
 
@@ -140,6 +145,17 @@ class NumpyBackend:
         for _ in self.map_blocks(part, n):
             pass
 
+    def each_share(self, part: Callable[[slice], None], n: int) -> None:
+        """part(items) for equal shares of n items, one thread a core."""
+        workers = min(usable_cores(), n)
+        edges = np.linspace(0, n, workers + 1).astype(int)
+        shares = [slice(*pair) for pair in pairwise(edges)]
+        if workers < 2:
+            part(slice(0, n))
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(part, shares))
+
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         """F = 1[X A > 0], as booleans."""
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
@@ -171,6 +187,24 @@ class NumpyBackend:
             at += m - j
         return out
 
+    def table_sums(
+        self, F: np.ndarray, products: Callable[[slice], np.ndarray], slope: float
+    ) -> np.ndarray | None:
+        """Pair sums by compiled tables; None where there is no compiler, or too few rows."""
+        if len(F) < FEW_ROWS or kernels() is None:
+            return None
+        return tables.pair_sums(F, products, slope, self.each_share)
+
+    def row_pairs(self, V: np.ndarray) -> np.ndarray:
+        """The same products, row by row: (n, m) → (n, m(m+1)/2)."""
+        out = np.empty((len(V), V.shape[1] * (V.shape[1] + 1) // 2), dtype=V.dtype)
+        compiled = kernels()
+        if compiled is None:
+            out[:] = self.pairs(V).T
+        else:
+            self.each_share(lambda rows: compiled.row_pairs(V[rows], out[rows]), len(V))
+        return out
+
     def add_product(self, total: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """total += left @ right.T; not SciPy's gemm, whose wrapper would hold up other threads."""
         total += left @ right.T
@@ -184,20 +218,39 @@ class NumpyBackend:
 
     # ---- cells ----------------------------------------------------------------------------
 
-    def group_rows(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sort the rows of a boolean matrix: `order`, and where in it each new row starts."""
+    def group_rows(self, F: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Equal rows of a boolean matrix: one of each kind, and the grouping for `sum_groups`."""
         n, h = F.shape
         bits = np.packbits(F, axis=1)  # (n, ⌈h/8⌉)
         words = np.zeros((n, -(-h // 64) * 8), dtype=np.uint8)
         words[:, : bits.shape[1]] = bits
         codes = words.view(np.uint64)  # (n, ⌈h/64⌉)
+        compiled = kernels()
+        if compiled is not None:
+            cell, first = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+            return first[: compiled.group(codes, cell, first)], cell
         order = np.argsort(codes[:, 0]) if codes.shape[1] == 1 else np.lexsort(codes.T)
         new = np.any(codes[order[1:]] != codes[order[:-1]], axis=1)
-        return order, np.concatenate(([0], np.flatnonzero(new) + 1))
+        starts = np.concatenate(([0], np.flatnonzero(new) + 1))
+        return order[starts], (order, starts)
 
-    def sum_groups(self, V: np.ndarray, order: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Σ of the rows of V over each group found by `group_rows`: (groups, m)."""
-        return np.add.reduceat(V[order], starts, axis=0)
+    def sum_groups(self, V: np.ndarray, groups: Any, k: int) -> np.ndarray:
+        """Σ of the rows of V over each of the k groups found by `group_rows`: (k, m)."""
+        compiled = kernels()
+        if compiled is None:
+            order, starts = groups
+            return np.add.reduceat(V[order], starts, axis=0)
+        out = np.zeros((k, V.shape[1]), dtype=V.dtype)
+        compiled.add_rows(V, groups, out)
+        return out
+
+    def count(self, F: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, int]:
+        """How often each column of F is on, and how many entries differ from `before`."""
+        compiled = kernels()
+        if compiled is None:
+            return np.count_nonzero(F, axis=0), np.count_nonzero(before != F)
+        fired = np.zeros(F.shape[1], dtype=np.intp)
+        return fired, compiled.count(F, before, fired)
 
     # ---- symmetric systems ----------------------------------------------------------------
 

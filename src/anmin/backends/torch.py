@@ -106,12 +106,18 @@ class TorchBackend:
         first, second = _pair_columns(len(Vt), self.device)
         return Vt[first] * Vt[second]
 
+    def table_sums(self, *_: Any) -> None:
+        """A GPU multiplies faster than it looks up."""
+
+    def row_pairs(self, V: torch.Tensor) -> torch.Tensor:
+        return self.pairs(V).T
+
     def add_product(self, total: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
         total.addmm_(left, right.T)
 
     # ---- cells ----------------------------------------------------------------------------
 
-    def group_rows(self, F: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def group_rows(self, F: torch.Tensor) -> tuple[torch.Tensor, Any]:
         n, h = F.shape
         words = [_code(F[:, k : k + 62]) for k in range(0, h, 62)]
         order = torch.argsort(words[0], stable=True)
@@ -121,14 +127,17 @@ class TorchBackend:
         new[0] = True
         for word in words:
             new[1:] |= word[order[1:]] != word[order[:-1]]
-        return order, torch.nonzero(new)[:, 0]
+        starts = torch.nonzero(new)[:, 0]
+        return order[starts], (order, starts)
 
-    def sum_groups(
-        self, V: torch.Tensor, order: torch.Tensor, starts: torch.Tensor
-    ) -> torch.Tensor:
+    def sum_groups(self, V: torch.Tensor, groups: Any, k: int) -> torch.Tensor:  # noqa: ARG002
+        order, starts = groups
         end = torch.tensor([len(order)], device=self.device)
         lengths = torch.diff(torch.cat([starts, end]))
         return torch.segment_reduce(V[order], "sum", lengths=lengths, axis=0)
+
+    def count(self, F: torch.Tensor, before: torch.Tensor) -> tuple[torch.Tensor, int]:
+        return F.sum(0), int((before != F).sum())
 
     # ---- symmetric systems ----------------------------------------------------------------
 
