@@ -1,13 +1,7 @@
-"""Data sets made in code: the signed distance field of a shape.
-
-    y(x) = distance from pixel x to the nearest pixel of the other kind, negative inside
-
-A network that fits y stores the shape as the level set y = 0: a small model of a silhouette.
-"""
+"""A shape drawn in code: a silhouette that needs no file."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import distance_transform_edt
 
 # A cat in seven strokes of the brush: where each starts, bends and ends (right, down),
 # and the brush's radius at both ends, all as parts of the picture's side.
@@ -50,36 +44,3 @@ def draw_shape(side: int = 160, strokes: ArrayLike = CAT) -> NDArray[np.bool_]:
             np.maximum(depth, r - np.hypot(right - x, down - y), out=depth)
         blend += np.exp(SHARPNESS * depth)  # the softened maximum of the depths
     return blend > 1
-
-
-def signed_distance(mask: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Regression set of the signed distance field of a shape.
-
-    Parameters
-    ----------
-    mask : array of bool, shape (rows, cols)
-        True inside the shape.
-
-    Returns
-    -------
-    X : array, shape (rows * cols, 2)
-        Row and column of each pixel, row by row.
-    y : array, shape (rows * cols,)
-        Distance in pixels to the nearest pixel of the other kind, negative inside;
-        ``y.reshape(mask.shape)`` is the picture.
-
-    >>> X, y = signed_distance([[False, True, True]])
-    >>> y.tolist()
-    [1.0, -1.0, -2.0]
-    """
-    mask = np.asarray(mask)
-    if mask.ndim != 2 or mask.dtype != np.bool_:
-        raise ValueError(
-            f"mask has dtype {mask.dtype} and shape {mask.shape}; expected booleans of shape "
-            "(rows, cols). Threshold an image first: image > level."
-        )
-    if mask.all() or not mask.any():
-        raise ValueError("mask is all inside or all outside; a distance needs both kinds of pixel.")
-    field = distance_transform_edt(~mask) - distance_transform_edt(mask)
-    X = np.indices(mask.shape).reshape(2, -1).T
-    return X.astype(np.float64), field.ravel()
