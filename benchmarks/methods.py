@@ -15,6 +15,7 @@ OURS = {
     "varpro": "ours:varpro",
     "default": "ours:default",
     "anmin-direct": "ours:anmin_direct",
+    "varpro-wide": "ours:varpro_wide",
 }
 ON_CARD = {
     "anmin-cuda-cg": "ours_cuda:anmin_cg",
@@ -36,6 +37,7 @@ RIVALS = {
     "mlp-adam": "rivals.mlp:mlp_adam",
     "mlp-lbfgs": "rivals.mlp:mlp_lbfgs",
     "hgb": "rivals.hgb:hgb",
+    "ridge": "rivals.ridge:ridge",
     "reduced-rank": "rivals.reduced_rank:reduced_rank",
     "pyscnn": "rivals.pyscnn:pyscnn",
     "torch-lm": "rivals.torch_lm:torch_lm",

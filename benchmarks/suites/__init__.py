@@ -30,6 +30,10 @@ SUITES = {
     "growth": "speed:growth",
     "scaling": "speed:scaling",
     "gpu": "gpu:gpu",
+    "scale": "scale:scale",
+    "inference": "inference:inference",
+    "wide": "size:wide",
+    "memory": "size:memory",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Integral, Real
 from typing import Any
 
@@ -36,6 +37,12 @@ def true_or_false(name: str, value: Any) -> bool:
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a string; got {value!r}.")
+    return value
+
+
+def path(name: str, value: Any) -> str | os.PathLike[str]:
+    if not isinstance(value, (str, os.PathLike)):
+        raise ValueError(f"{name} must be a path; got {value!r}.")
     return value
 
 
