@@ -8,6 +8,7 @@ from anmin.backends import NumpyBackend
 from anmin.solvers.curvature import (
     CurvatureRows,
     DenseCurvature,
+    Effort,
     ProductCurvature,
     output_root,
 )
@@ -140,7 +141,7 @@ def test_conjugate_gradients_solve_their_system(q, weighted, slope, mu, project)
     g = gradient(s.problem, s.point)
     found = ProductCurvature(s.rows(), s.point, s.problem, None, project)
     for tolerance in (1e-3, 1e-9):  # the second one starts where the first one ended
-        v = found.solve(g, mu, tolerance, steps=200)
+        v = found.solve(g, mu, Effort(200, tolerance))
         left = found.unit * (found.product(v) + mu * found.D.T * v) + LAM * v
         assert np.linalg.norm(left - g) <= 1.01 * tolerance * np.linalg.norm(g)
 
@@ -151,7 +152,7 @@ def test_both_forms_lead_the_same_way():
     forms = [
         form(s.rows(), s.point, s.problem, None) for form in (DenseCurvature, ProductCurvature)
     ]
-    one, other = forms[0].solve(g, 0.0), forms[1].solve(g, 0.0, 1e-10, 500)
+    one, other = forms[0].solve(g, 0.0), forms[1].solve(g, 0.0, Effort(500, 1e-10))
     assert_close(other, one, 1e-5)
 
 

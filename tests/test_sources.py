@@ -7,7 +7,10 @@ from sklearn.preprocessing import StandardScaler
 
 from anmin.backends import NumpyBackend
 from anmin.sources import ArraySource, Batch, Scaling
-from anmin.sources.local import ROUND, batch_rows
+from anmin.sources.batch import Room
+from anmin.sources.chunk import Chunk
+from anmin.sources.prepared import ROUND, batch_rows
+from anmin.sources.scaling import measure
 from anmin.stats import OutputPass
 
 
@@ -15,6 +18,11 @@ def rows(n=300, d=3, q=2):
     X, y = make_data(n, d, q)
     w = np.random.default_rng(1).uniform(0.2, 3.0, n)
     return X, y.reshape(n, q), w
+
+
+def unit_scaling(X, Y, w=None):
+    found = measure([Chunk(X, Y, w)])
+    return Scaling.of(found).unit_target(found.y)
 
 
 def source(X, Y, w=None, backend=None, batch_size=100):
@@ -70,7 +78,7 @@ def test_unit_target_is_one_scale_for_all_outputs(weighted):
     X, Y, w = rows()
     Y = Y * [1.0, 50.0]
     w = w if weighted else None
-    scaling = Scaling.fit(X, Y, w).unit_target(Y, w)
+    scaling = unit_scaling(X, Y, w)
     centred = (Y - scaling.y_mean) / scaling.y_scale
     assert np.average((centred**2).mean(axis=1), weights=w) == pytest.approx(1)
 
@@ -78,14 +86,14 @@ def test_unit_target_is_one_scale_for_all_outputs(weighted):
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_unit_target_neither_overflows_nor_vanishes(scale):
     X, Y, _ = rows()
-    one, other = (Scaling.fit(X, s * Y, None).unit_target(s * Y, None) for s in (1.0, scale))
+    one, other = (unit_scaling(X, s * Y) for s in (1.0, scale))
     assert other.y_scale == pytest.approx(scale * one.y_scale, rel=1e-10)
 
 
 def test_a_constant_target_keeps_its_scale():
     X, Y, _ = rows()
     Y = np.full_like(Y, 2.0)
-    assert Scaling.fit(X, Y, None).unit_target(Y, None).y_scale == 1.0
+    assert unit_scaling(X, Y).y_scale == 1.0
 
 
 # ---- batches ------------------------------------------------------------------------------------
@@ -130,7 +138,7 @@ def test_a_kept_batch_remembers_until_asked_at_another_place():
         return batch.once("F", at, lambda: calls.append(at) or len(calls))
 
     here, there = object(), object()
-    kept = Batch(np.ones((2, 1)), np.ones((2, 1)), 0, kept=True)
+    kept = Batch(np.ones((2, 1)), np.ones((2, 1)), 0, Room(10**6))
     assert [ask(kept, at) for at in (here, here, there, here)] == [1, 1, 2, 3]
     passing = Batch(np.ones((2, 1)), np.ones((2, 1)), 0)
     assert [ask(passing, here) for _ in range(2)] == [4, 5]
@@ -162,8 +170,9 @@ def test_take_and_rows_give_some_of_the_rows():
         np.testing.assert_allclose(got.Y, whole.Y[some], rtol=1e-14)
     assert len(s.take(some)) == 3
     assert s.take(some).scaling is s.scaling
-    assert s.weight_of(some) == pytest.approx(w[some].sum())
-    assert s.weight_of(slice(None)) == pytest.approx(w.sum())
+    assert s.take(some).weight == pytest.approx(w[some].sum())
+    assert s.part(some).weight == pytest.approx(w[some].sum())
+    assert s.weight == pytest.approx(w.sum())
 
 
 def test_using_is_the_same_rows_in_another_arithmetic():

@@ -30,7 +30,14 @@ class Step:
     phase: str = ""  # "descend" or "explore" (VarPro)
     damping: float = nan  # of the step (VarPro)
     gradient: float = nan  # norm of the gradient before the step (VarPro)
+    held_out_mse: float = nan  # on the rows that early_stopping holds out
     tried_loss: float = nan  # of the step's own network, on the rows it saw (VarPro)
+
+
+def stopwatch(shows: float = 0.0) -> Callable[[], float]:
+    """A clock that shows so many seconds now, and runs."""
+    started = perf_counter() - shows
+    return lambda: perf_counter() - started
 
 
 @dataclass(slots=True)
@@ -40,12 +47,12 @@ class Budget:
     max_iter: float
     max_time: float | None = None
     tol: float = 1e-4  # relative gain that counts as progress
-    started: float = field(default_factory=perf_counter)
     iterations: int = 0
+    clock: Callable[[], float] = field(default_factory=stopwatch)
 
     @property
     def seconds(self) -> float:
-        return perf_counter() - self.started
+        return self.clock()
 
     @property
     def used(self) -> float:
@@ -64,10 +71,10 @@ Listener = Callable[[Step, Network], bool]  # True asks the solver to stop
 
 
 class Journal:
-    """Writes one Step an iteration, and tells the listener."""
+    """Writes one Step an iteration, tells the listener, and says what an interrupt would keep."""
 
-    def __init__(self, budget: Budget, listener: Listener) -> None:
-        self.budget, self.listener = budget, listener
+    def __init__(self, budget: Budget, listener: Listener, ledger: Any) -> None:
+        self.budget, self.listener, self.ledger = budget, listener, ledger
         self.steps: list[Step] = []
 
     def note(self, point: Any, problem: Any, counts: Any, status: Status, **more: Any) -> bool:
@@ -79,7 +86,11 @@ class Journal:
             seconds=self.budget.seconds, **facts,
         )  # fmt: skip
         self.steps.append(step)
-        return self.listener(step, problem.network(point))
+        network = problem.network(point)
+        if step.iteration == 0 or step.loss < self.ledger.best.loss:
+            best = Fit(network, step.loss, self.steps, Status.INTERRUPTED, problem.lam)
+            self.ledger.best = best
+        return self.listener(step, network)
 
     def settle(self, point: Any) -> None:
         """The last record stands for the point that is returned."""
@@ -98,10 +109,13 @@ class Fit:
     status: Status
     lam: float | None = None  # where the solver chose it
     path: list[Any] = field(default_factory=list)  # of penalties that were tried
+    removed_dead: int = 0  # units that fired on no row
+    removed_off: int = 0  # units that the penalty had shrunk to nothing
+    removed_duplicates: int = 0  # units that were another one times a factor
 
     def in_units(self, s: float) -> Fit:
         """The fit of y/s as a fit of y: f → s f, with both layers still balanced."""
-        scaled = {"loss", "frozen_loss", "mse", "gradient", "tried_loss"}
+        scaled = {"loss", "frozen_loss", "mse", "gradient", "held_out_mse", "tried_loss"}
         power = {name: s**1.5 if name == "gradient" else s**2 for name in scaled}
         return replace(
             self,

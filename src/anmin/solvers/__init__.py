@@ -6,6 +6,7 @@ from typing import Any
 
 from anmin import checks
 from anmin.solvers.algorithm1 import Algorithm1
+from anmin.solvers.early import solve_early
 from anmin.solvers.problem import Problem
 from anmin.solvers.task import Search, Task
 from anmin.solvers.varpro import VarPro
@@ -25,4 +26,12 @@ def solver_object(value: Any) -> Any:
     return value
 
 
-__all__ = ["Algorithm1", "Problem", "Search", "Task", "VarPro", "solver_object"]
+__all__ = [
+    "Algorithm1",
+    "Problem",
+    "Search",
+    "Task",
+    "VarPro",
+    "solve_early",
+    "solver_object",
+]

@@ -9,10 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from anmin import checks
+from anmin.checkpoint import CheckpointError, Entry
 from anmin.history import Fit, Journal
 from anmin.linsolve import Status
-from anmin.solvers.frozen import hidden_steps
+from anmin.solvers.frozen import DirectStep, Iterate, ProductStep, hidden_steps
+from anmin.solvers.problem import Problem, restored_point, stored_point
 from anmin.solvers.task import Task
+from anmin.stats import Counts
+
+Turn = tuple[Iterate, Status, dict]
 
 
 class Algorithm1(BaseEstimator):
@@ -59,10 +64,10 @@ class Algorithm1(BaseEstimator):
             )
         problem, budget, rng = task.problem, task.budget, task.rng
         if task.search is not None:
-            problem = replace(problem, lam=1e-3 / problem.source.weight_of(slice(None)))
+            problem = replace(problem, lam=1e-3 / problem.source.weight)
         shape = (problem.source.shape[1], task.h)
         A = rng.standard_normal(shape) if task.init is None else task.init
-        journal = Journal(budget, task.listener)
+        journal = Journal(budget, task.listener, task.ledger)
         layer = hidden_steps(problem, task.h)
         here = layer.visit(problem.backend.asarray(A))  # lines 1–3
         best = here.point
@@ -72,19 +77,65 @@ class Algorithm1(BaseEstimator):
             if stop or budget.spent:
                 status = Status.INTERRUPTED if stop else Status.OUT_OF_TIME
                 break
-            step = layer.step(here, self.tau, self.floor)  # lines 5–14
-            new, frozen, status = step.A, step.frozen_loss, step.solution.status
-            if self.degenerate != "floor" and step.solution.logdet <= self.tau:
-                if self.degenerate == "stop":
-                    status = Status.STOPPED
-                    break
-                status, frozen = Status.REINITIALISED, np.nan
-                new = problem.backend.asarray(rng.standard_normal(shape))
-            here = layer.visit(new, before=here.point.A)  # lines 15–16
-            stop = journal.note(
-                here.point, problem, here.counts, status,
-                frozen_loss=frozen, logdet=step.solution.logdet, condition=step.solution.condition,
-            )  # fmt: skip
+            turn = self.turn(task, problem, layer, here)
+            if turn is None:
+                status = Status.STOPPED
+                break
+            here, status, facts = turn
+            stop = journal.note(here.point, problem, here.counts, status, **facts)
             best = min(best, here.point, key=lambda point: point.loss)  # lines 17–20
         kept = best if self.keep == "best" else here.point
         return Fit(problem.network(kept), kept.loss, journal.steps, status, problem.lam)
+
+    def turn(
+        self, task: Task, problem: Problem, layer: DirectStep | ProductStep, here: Iterate
+    ) -> Turn | None:
+        """One iteration, from the ledger where it is written there; None to stop."""
+        ledger, A = task.ledger, problem.backend.to_numpy(here.point.A)
+        if not ledger.keeps:
+            return self.iterate(task, problem, layer, here)
+        nothing = dict.fromkeys(("frozen_loss", "logdet", "condition"), np.nan)
+        entry = ledger.recall(A, stored_turn(problem, (here, Status.START, nothing)))
+        if entry is None:
+            turn = self.iterate(task, problem, layer, here)
+            if turn is not None:
+                ledger.write(A, stored_turn(problem, turn))
+            return turn
+        there, status, facts = restored_turn(problem, *entry)
+        if status is Status.REINITIALISED:
+            task.rng.standard_normal(A.shape)  # drawn then, drawn again
+        return there, status, facts
+
+    def iterate(
+        self, task: Task, problem: Problem, layer: DirectStep | ProductStep, here: Iterate
+    ) -> Turn | None:
+        """One iteration: where it leads, how it was made, and facts for the record."""
+        step = layer.step(here, self.tau, self.floor)  # lines 5–14
+        new, frozen, status = step.A, step.frozen_loss, step.solution.status
+        if self.degenerate != "floor" and step.solution.logdet <= self.tau:
+            if self.degenerate == "stop":
+                return None
+            status, frozen = Status.REINITIALISED, np.nan
+            new = problem.backend.asarray(task.rng.standard_normal(here.point.A.shape))
+        logdet, condition = step.solution.logdet, step.solution.condition
+        facts = {"frozen_loss": frozen, "logdet": logdet, "condition": condition}
+        return layer.visit(new, before=here.point.A), status, facts  # lines 15–16
+
+
+def stored_turn(problem: Problem, turn: Turn) -> Entry:
+    """A turn as the ledger keeps it."""
+    there, status, facts = turn
+    scalars, arrays = stored_point(problem, there.point)
+    scalars |= {name: float(value) for name, value in facts.items()}
+    scalars |= {"status": status.name, **there.counts.scalars()}
+    return scalars, arrays | {"fired": problem.backend.to_numpy(there.counts.fired)}
+
+
+def restored_turn(problem: Problem, scalars: dict, arrays: dict) -> Turn:
+    """The turn that `stored_turn` took apart, without the sums of its pass."""
+    if scalars["status"] not in Status.__members__:
+        raise CheckpointError(f"a checkpoint cannot have the status {scalars['status']!r}.")
+    counts = Counts(arrays["fired"], *(scalars[name] for name in ("flips", "rows", "cells")))
+    facts = {name: scalars[name] for name in ("frozen_loss", "logdet", "condition")}
+    there = Iterate(restored_point(problem, scalars, arrays), counts)
+    return there, Status[scalars["status"]], facts

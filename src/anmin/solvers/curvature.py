@@ -27,18 +27,28 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.solvers.problem import Point, Problem
-from anmin.sources import ArraySource, Batch
+from anmin.sources import Batch, Source
 from anmin.stats import CountPass, Counts, OutputPass, PatternPass, unpack
 
 DENSE = 1500
-CG_STEPS = 40
-CG_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How far conjugate gradients go: products, and the relative residual that is enough."""
+
+    products: int
+    tolerance: float
+
+
+CAREFUL = Effort(40, 0.05)
+ROUGH = Effort(12, 0.2)  # where the penalty is being chosen: depth is not what decides there
 
 
 class CurvatureRows:
     """The rows that curvature is measured on, in single precision."""
 
-    def __init__(self, source: ArraySource) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.backend: Backend = source.backend
 
@@ -113,7 +123,7 @@ class DenseCurvature:
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
 
-    def solve(self, g: Array, mu: float) -> Array | None:
+    def solve(self, g: Array, mu: float, effort: Effort = CAREFUL) -> Array | None:  # noqa: ARG002
         """v with (H + lam I + mu D) v = g, or None where that is not positive definite."""
         h, p = self.shape
         M = self.H * 1
@@ -157,18 +167,16 @@ class ProductCurvature:
             explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, h)
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
-    def solve(
-        self, g: Array, mu: float, tolerance: float = CG_TOLERANCE, steps: int = CG_STEPS
-    ) -> Array | None:
+    def solve(self, g: Array, mu: float, effort: Effort = CAREFUL) -> Array | None:
         """v with (H + lam I + mu D) v = g to a relative residual, from the last one found."""
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
         g = self.backend.asarray(g) / self.unit
-        V, goal = self.last, tolerance * float((g * g).sum()) ** 0.5
+        V, goal = self.last, effort.tolerance * float((g * g).sum()) ** 0.5
         r = g - self.product(V) - shift * V
         z = precondition(r)
         d, rz = z, float((r * z).sum())
-        for _ in range(steps):
+        for _ in range(effort.products):
             if float((r * r).sum()) ** 0.5 <= goal:
                 break
             Hd = self.product(d) + shift * d

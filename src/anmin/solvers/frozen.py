@@ -17,12 +17,11 @@ from typing import Any
 
 from anmin.backends import Array
 from anmin.linsolve import Solution, Status, solve_spd
-from anmin.solvers.curvature import CurvatureRows, ProductCurvature
+from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.stats import CountPass, Counts, OutputStats, PatternPass, PatternStats, unpack
 
-TOLERANCE, STEPS = 3e-3, 200  # of the conjugate gradients
-
+EFFORT = Effort(200, 3e-3)
 
 FORMED = 3000  # unknowns up to which M is formed
 
@@ -60,6 +59,8 @@ class DirectStep:
         return Iterate(problem.point(A, output_sums(problem, stats, U, A)), stats.counts, stats, U)
 
     def step(self, here: Iterate, tau: float, floor: float) -> HiddenStep:
+        if here.stats is None:  # it comes from a log
+            here = self.visit(here.point.A)
         problem, stats, W = self.problem, here.stats, here.point.W
         backend, lam = problem.backend, problem.lam
         M, c = hidden_system(here)
@@ -87,7 +88,7 @@ class ProductStep:
         problem, point = self.problem, here.point
         g = gradient(problem, point)
         curvature = ProductCurvature(self.rows, point, problem, None, project=False)
-        v = problem.backend.asarray(curvature.solve(g, 0.0, TOLERANCE, STEPS))
+        v = problem.backend.asarray(curvature.solve(g, 0.0, EFFORT))
         # The quadratic falls by vᵀ(2g − (M + lam I)v), and (M + lam I)v = g up to the tolerance.
         frozen = point.loss - float((v * g).sum())
         return HiddenStep(point.A + v, Solution(v, Status.SOLVED, nan, nan), frozen)

@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 
 from anmin.backends import Array
+from anmin.checkpoint import Entry, Ledger
 from anmin.history import Budget
 from anmin.linsolve import Status
-from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
-from anmin.solvers.problem import Point, Problem, gradient
+from anmin.solvers.curvature import (
+    CAREFUL,
+    DENSE,
+    ROUGH,
+    CurvatureRows,
+    DenseCurvature,
+    ProductCurvature,
+)
+from anmin.solvers.problem import Point, Problem, gradient, restored_point, stored_point
+from anmin.sources.draws import draw
+from anmin.stats import Counts
 
-ROWS_PER_UNKNOWN = 8  # enough for curvature
+ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 SMALL = 1000  # rows up to which curvature is in full precision: it costs nothing there
 FACTOR = 3.0  # between neighbouring dampings
 TRIES = 6  # dampings that may improve on each other in a step
@@ -35,18 +45,20 @@ class Descent:
     """Damped descent on one problem, for up to h neurons; the curvature's rows are drawn once."""
 
     def __init__(
-        self, problem: Problem, h: int, rng: np.random.RandomState, tries: int = TRIES
-    ) -> None:
+        self, problem: Problem, h: int, rng: np.random.RandomState, ledger: Ledger,
+        rough: bool = False,
+    ) -> None:  # fmt: skip
         n, p, _ = problem.source.shape
-        enough = max(ROWS_PER_UNKNOWN * h * p, 4096)
+        enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
         fast = problem.backend.single()
-        if n > 2 * enough:
-            rows = np.sort(rng.choice(n, enough, replace=False))
-            source = problem.source.take(rows, fast)
+        if n > 1.5 * enough:
+            source = problem.source.take(draw(n, enough, rng), fast)
         else:
             source = problem.source.using(problem.backend if n <= SMALL else fast)
         self.problem, self.rows = problem, CurvatureRows(source)
-        self.tries = tries  # dampings that may improve on each other in a step
+        self.ledger = ledger
+        self.tries = 1 if rough else TRIES  # dampings that may improve on each other in a step
+        self.effort = ROUGH if rough else CAREFUL
         self.before: Array | None = None
 
     def on(self, problem: Problem) -> Descent:
@@ -55,7 +67,34 @@ class Descent:
         other.problem = problem
         return other
 
-    def step(self, point: Point, mu: float) -> tuple[Damped, Any]:
+    def step(self, point: Point, mu: float) -> tuple[Damped, Counts]:
+        """A damped step from `point`, from the ledger where it is written there."""
+        if not self.ledger.keeps:
+            return self.search(point, mu)
+        here, backend = self.problem.backend.to_numpy(point.A), self.rows.backend
+        nothing = Counts(backend.zeros(here.shape[1]), 0.0, 0.0, 0.0)
+        entry = self.ledger.recall(here, self.stored(point, Damped(point, mu, 0.0), nothing))
+        if entry is not None:
+            self.before = backend.asarray(point.A)
+            return self.restored(point, *entry)
+        step, counts = self.search(point, mu)
+        self.ledger.write(here, self.stored(point, step, counts))
+        return step, counts
+
+    def stored(self, point: Point, step: Damped, counts: Counts) -> Entry:
+        """A step from `point` as the ledger keeps it."""
+        scalars, arrays = stored_point(self.problem, step.point)
+        scalars |= {"stuck": step.point is point, "damping": step.damping}
+        scalars |= {"gradient": step.gradient, **counts.scalars()}
+        return scalars, arrays | {"fired": self.rows.backend.to_numpy(counts.fired)}
+
+    def restored(self, point: Point, scalars: dict, arrays: dict) -> tuple[Damped, Counts]:
+        """A step as the ledger has it."""
+        new = point if scalars["stuck"] else restored_point(self.problem, scalars, arrays)
+        counts = Counts(arrays["fired"], *(scalars[name] for name in ("flips", "rows", "cells")))
+        return Damped(new, scalars["damping"], scalars["gradient"]), counts
+
+    def search(self, point: Point, mu: float) -> tuple[Damped, Counts]:
         """The best of a geometric search over the damping, from mu.
 
         While the loss falls further the damping is lowered; while it does not fall at all it is
@@ -71,7 +110,7 @@ class Descent:
         self.before = curvature.A
         best, best_mu, grow, better = point, mu, FACTOR, 0
         while mu < MOST:
-            v = curvature.solve(g, mu)
+            v = curvature.solve(g, mu, self.effort)
             new = None if v is None else problem.at(point.A + problem.backend.asarray(v))
             if new is not None and new.loss < best.loss:
                 best, best_mu, better = new, mu, better + 1

@@ -14,14 +14,19 @@ from scipy.linalg import eigh, solve
 from anmin.backends import Array, Backend
 from anmin.solvers.problem import Problem
 from anmin.sources import Batch
-from anmin.stats import Sums
+
+INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 
 @dataclass(frozen=True, slots=True)
-class LinearSums(Sums):
+class LinearSums:
     XtX: Array
     XtY: Array
-    largest: float  # added up over batches: a bound on every ‖x‖
+    largest: float  # norm of a row
+
+    def __add__(self, other: LinearSums) -> LinearSums:
+        largest = max(self.largest, other.largest)
+        return LinearSums(self.XtX + other.XtX, self.XtY + other.XtY, largest)
 
 
 class LinearPass:
@@ -37,6 +42,30 @@ class LinearPass:
 
 def linear_start(problem: Problem, h: int) -> Array:
     """A hidden layer of always-on neurons that spans ridge or reduced-rank regression."""
+    A = np.zeros((problem.source.shape[1], h))
+    D, largest = linear_directions(problem, h)
+    A[:, : D.shape[1]] = D
+    A[0, : D.shape[1]] = 1.01 * largest  # on for every row
+    return problem.backend.asarray(A)
+
+
+def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """A with its first neurons replaced by those of the linear model, for a start.
+
+    Where they are all neurons there are, none of them could ever move: with every neuron always on
+    the gradient is zero. Their hinges then stand just inside the rows X.
+    """
+    h = A.shape[1]
+    D, largest = linear_directions(problem, h)
+    k = D.shape[1]
+    A = A.copy()
+    A[:, :k] = D
+    A[0, :k] = 1.01 * largest if k < h else -np.quantile(X @ D / X[:, :1], INSIDE, axis=0)
+    return A
+
+
+def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
+    """Unit directions, at most h, that span the linear model, and the largest norm of a row."""
     sums = problem.source.reduce(LinearPass())
     XtX, XtY = (problem.backend.to_numpy(W) for W in (sums.XtX, sums.XtY))
     p, q = XtY.shape
@@ -48,7 +77,5 @@ def linear_start(problem: Problem, h: int) -> Array:
     D[0] = 0
     norms = np.linalg.norm(D, axis=0)
     D = D[:, norms > 0] / norms[norms > 0]
-    A = np.zeros((p, h))
-    A[:, : D.shape[1]] = D
-    A[0, : D.shape[1]] = 1.01 * sums.largest  # on for every row
-    return problem.backend.asarray(A)
+    largest = D[np.abs(D).argmax(axis=0), np.arange(D.shape[1])]
+    return D * np.sign(largest), sums.largest  # so that rounding does not choose the sign

@@ -21,11 +21,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anmin.backends import Array
-from anmin.history import Budget
+from anmin.history import Fit, Step
+from anmin.linsolve import Status
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import activate, hyperplanes, sample_rows
-from anmin.solvers.task import Search, Splits, Task
+from anmin.solvers.task import Search, Task
+from anmin.sources.draws import Part, random_folds
 from anmin.stats import ResidualPass
 
 FACTOR = 3.0  # between consecutive penalties
@@ -57,7 +59,7 @@ def walk(problem: Problem, task: Task, lam: float, until: float) -> Iterator[Poi
     """The points of the path at lam, lam / FACTOR, …, on the rows of `problem`."""
     h, budget, rng = task.h, task.budget, task.rng
     p = problem.source.shape[1]
-    descent, mu = Descent(problem, h, rng, tries=1), 0.1
+    descent, mu = Descent(problem, h, rng, task.ledger, rough=True), 0.1
     point = problem.at(problem.backend.zeros(p, 0))
     while lam > LOWEST and budget.used < until:
         here = replace(problem, lam=lam)
@@ -156,7 +158,8 @@ def choose_penalty(task: Task, search: Search) -> Choice:
     if splits is None:
         affordable = max(1.0, PATH_SHARE * task.budget.max_iter / FULL_PATH)
         folds = max(FOLDS if n < FEW else 1, task.n_init)
-        splits = random_splits(n, search, int(min(folds, affordable)), rng)
+        folds = search.folds or int(min(folds, affordable))
+        splits = random_folds(n, search.fraction, folds, rng)
     share = PATH_SHARE / max(len(splits), 1)
     runs = [held_out_path(task, first, share * (k + 1), *split) for k, split in enumerate(splits)]
     runs = [run for run in runs if run]
@@ -178,40 +181,33 @@ def choose_penalty(task: Task, search: Search) -> Choice:
     return Choice(lams[best], [run[best][0].A for run in runs], path)
 
 
-def random_splits(n: int, search: Search, folds: int, rng: np.random.RandomState) -> Splits:
-    """`folds` times another share of the rows held out: rows to train on, rows to judge on."""
-    size = max(1, round(search.fraction * n))
-    part = np.empty(n, dtype=int)
-    part[rng.permutation(n)] = np.arange(n) // size
-    folds = min(search.folds or folds, part.max() + 1 if n > 1 else 0)
-    return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]
-
-
 def held_out_path(
-    task: Task, lam: float, until: float, train: np.ndarray, out: np.ndarray
+    task: Task, lam: float, until: float, train: Part, out: Part
 ) -> list[tuple[Point, float]]:
     """Points down the path on the rows `train`, and their errors on the rows `out`."""
     problem = task.problem
-    judge, weight = problem.source.take(out), problem.source.weight_of(out)
-    part = replace(problem, source=problem.source.take(train))
+    judge, part = problem.source.part(out), replace(problem, source=problem.source.part(train))
     run: list[tuple[Point, float]] = []
     for point in walk(part, task, lam, until):
-        error = judge.reduce(ResidualPass(point.A, point.W, problem.slope)) / weight
+        error = judge.reduce(ResidualPass(point.A, point.W, problem.slope)) / judge.weight
         run.append((point, error))
         errors = [known for _, known in run]
+        start = Step(0, point.loss, point.mse, seconds=task.budget.seconds)
+        lam_here = lam / FACTOR ** (len(run) - 1)
+        fit = Fit(problem.network(point), point.loss, [start], Status.INTERRUPTED, lam_here)
+        task.ledger.offer(fit, error, judge)  # what an interrupt would keep
         waited = len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
         if waited and lam / FACTOR ** (len(run) - 1) < lam / WAIT:
             break
     return run
 
 
-def refit(
-    problem: Problem, starts: list[Array], budget: Budget, rng: np.random.RandomState
-) -> Point:
+def refit(problem: Problem, starts: list[Array], task: Task) -> Point:
     """The best of the starts after a short descent on all rows."""
-    descent = Descent(problem, max(A.shape[1] for A in starts), rng)
+    descent = Descent(problem, max(A.shape[1] for A in starts), task.rng, task.ledger)
     points = [problem.balance(problem.at(A)) for A in starts]
     if len(points) > 1:
         stop = Stop(steps=3 * STEPS)
-        points += [descend(descent, z, budget, stop, ignore)[0] for z in points if z.A.shape[1]]
+        grown = [z for z in points if z.A.shape[1]]
+        points += [descend(descent, z, task.budget, stop, ignore)[0] for z in grown]
     return min(points, key=lambda point: point.loss)

@@ -15,7 +15,8 @@ import numpy as np
 from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
-from anmin.sources import ArraySource
+from anmin.sources import Source
+from anmin.sources.draws import draw
 from anmin.stats import GradientPass, OutputPass, OutputStats, ResidualPass
 
 TURNS, SETTLED = 8, 1e-5
@@ -26,7 +27,7 @@ CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums h
 class Problem:
     """Rows, penalty and activation: all that Eq. (1) holds fixed."""
 
-    source: ArraySource
+    source: Source
     lam: float
     slope: float = 0.0
     linear_solver: str = "auto"  # "cholesky", "cg", or by the number of unknowns
@@ -49,6 +50,7 @@ class Problem:
         """The best output layer for A from the sums at A; no pass, but where digits cancel."""
         n, lam, K = sums.n, self.lam, sums.StS / sums.n
         W = solve_spd(self.backend, self.backend.shifted(K, lam), sums.StY / n).value
+        W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
         mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope)) / n
@@ -79,8 +81,7 @@ class Problem:
 
     def sample(self, k: int, rng: np.random.RandomState) -> Problem:
         """The same problem on k rows drawn at random, in their order."""
-        rows = np.sort(rng.choice(len(self.source), k, replace=False))
-        return replace(self, source=self.source.take(rows))
+        return replace(self, source=self.source.take(draw(len(self.source), k, rng)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,21 @@ class Point:
     loss: float
     mse: float
     sums: OutputStats
+
+
+def stored_point(problem: Problem, point: Point) -> tuple[dict, dict]:
+    """A point as scalars and NumPy arrays."""
+    to_numpy, sums = problem.backend.to_numpy, point.sums
+    scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
+    arrays = {"A": point.A, "W": point.W, "StS": sums.StS, "StY": sums.StY}
+    return scalars, {name: to_numpy(V) for name, V in arrays.items()}
+
+
+def restored_point(problem: Problem, scalars: dict, arrays: dict) -> Point:
+    """The point that `stored_point` took apart."""
+    A, W, StS, StY = (problem.backend.asarray(arrays[k]) for k in ("A", "W", "StS", "StY"))
+    sums = OutputStats(scalars["n"], StS, StY, scalars["YtY"])
+    return Point(A, W, scalars["loss"], scalars["mse"], sums)
 
 
 def gradient(problem: Problem, point: Point) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from anmin.solvers.problem import Point, Problem
+from anmin.sources.draws import draw
 
 CANDIDATES = 20
 SAMPLE = 4000
@@ -38,7 +39,7 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     n = len(problem.source)
-    rows = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+    rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
     batch = problem.source.rows(rows)
     return problem.backend.to_numpy(batch.X), problem.backend.to_numpy(batch.Y)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from anmin.checkpoint import Ledger
 from anmin.history import Budget, Listener
 from anmin.solvers.problem import Problem
+from anmin.sources.draws import Part
 
-Splits = list[tuple[np.ndarray, np.ndarray]]  # rows to train on, rows to judge on
+Splits = list[tuple[Part, Part]]  # rows to train on, rows to judge on
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,4 @@ class Task:
     init: np.ndarray | None = None  # the first A; None for a random one
     n_init: int = 1  # random starts that compete
     search: Search | None = None  # how to choose lam; None where problem.lam is given
+    ledger: Ledger = field(default_factory=Ledger)

@@ -22,17 +22,18 @@ from anmin.backends import Array
 from anmin.history import Budget, Fit, Journal
 from anmin.linsolve import Status
 from anmin.solvers.levenberg import Damped, Descent, Note, Stop, descend
-from anmin.solvers.linear import linear_start
+from anmin.solvers.linear import linear_start, with_linear
 from anmin.solvers.penalty import choose_penalty, refit
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.relocate import choose, random_start, relocate
+from anmin.solvers.relocate import choose, random_start, relocate, sample_rows
 from anmin.solvers.task import Search, Task
+from anmin.solvers.tidy import tidy
 
 SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
 ROUND_STEPS = 8  # between eliminations of random starts
-DEEPEN = 4  # fruitless relocations after lam="auto" has found nothing against a deeper fit
+DEEPEN = 2  # fruitless relocations after lam="auto" has found nothing against a deeper fit
 
 
 class VarPro(BaseEstimator):
@@ -59,21 +60,21 @@ class VarPro(BaseEstimator):
 
     def solve_given(self, task: Task) -> Fit:
         problem = task.problem
-        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener))
+        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener, task.ledger))
         init = task.init
         if init is None:
-            init = best_start(task)
+            init = or_linear(problem, best_start(task), task.rng)
         status = run.all(problem.backend.asarray(init), self.patience)
         return run.result(status)
 
     def solve_auto(self, task: Task, search: Search) -> Fit:
         choice = choose_penalty(task, search)
         problem = replace(task.problem, lam=choice.lam)
-        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener))
+        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener, task.ledger))
         starts = list(choice.starts)
         if task.init is not None:
             starts.append(problem.backend.asarray(task.init))
-        start = refit(problem, starts, task.budget, task.rng)
+        start = refit(problem, starts, task)
         status = run.refine(start, DEEPEN if choice.at_floor else 0)
         return replace(run.result(status), lam=choice.lam, path=choice.path)
 
@@ -87,13 +88,19 @@ def best_start(task: Task) -> np.ndarray:
     n, p, _ = problem.source.shape
     few = SAMPLE_ROWS * task.h * p
     sample = problem.sample(few, rng) if n > 3 * few else problem
-    descent = Descent(sample, task.h, rng)
+    descent = Descent(sample, task.h, rng, task.ledger)
     points = [sample.balance(sample.at(sample.backend.asarray(A))) for A in starts]
     while len(points) > 1:
         stop = Stop(steps=ROUND_STEPS, tol=task.budget.tol)
         points = [descend(descent, z, task.budget, stop, lambda *_: False)[0] for z in points]
         points = sorted(points, key=lambda point: point.loss)[: (len(points) + 1) // 2]
     return problem.backend.to_numpy(points[0].A)
+
+
+def or_linear(problem: Problem, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """A, or A with the linear model in the place of its first neurons where that is the better."""
+    other = with_linear(problem, A, sample_rows(problem, rng)[0])
+    return min(A, other, key=lambda start: problem.at(problem.backend.asarray(start)).loss)
 
 
 class Run:
@@ -104,6 +111,7 @@ class Run:
     ) -> None:
         self.problem, self.budget, self.rng, self.journal = problem, budget, rng, journal
         self.best: Point
+        self.rough: Point  # the best on a sample
         self.phase = "descend"
 
     def refine(self, point: Point, relocations: int) -> Status:
@@ -113,7 +121,7 @@ class Run:
             return Status.INTERRUPTED
         if point.A.shape[1] == 0:
             return Status.CONVERGED
-        return self.improve(self.problem, point, 1.0, relocations)[1]
+        return self.improve(self.problem, point, 1.0, relocations, rough=True)[1]
 
     def all(self, A: Array, patience: int) -> Status:
         """The four stages, in order."""
@@ -126,26 +134,37 @@ class Run:
         few = SAMPLE_ROWS * h * p
         if n > 3 * few:
             sample = problem.sample(few, self.rng)
-            rough, status = self.improve(sample, sample.at(A), SAMPLE_SHARE, patience)
+            self.rough = sample.at(A)
+            try:
+                rough, status = self.improve(sample, self.rough, SAMPLE_SHARE, patience)
+            except KeyboardInterrupt:  # the best on the sample is the best so far
+                self.keep(problem.balance(problem.at(self.rough.A)))
+                self.journal.note(self.best, problem, Blank(), Status.INTERRUPTED)
+                raise
             self.keep(problem.balance(problem.at(rough.A)))
             if status is Status.INTERRUPTED:
                 return status
         return self.improve(problem, self.best, 1.0, patience)[1]
 
     def result(self, status: Status) -> Fit:
-        self.journal.settle(self.best)
-        return Fit(self.problem.network(self.best), self.best.loss, self.journal.steps, status)
+        """The best point, without units that do nothing."""
+        found = tidy(self.problem, self.best)
+        self.journal.settle(found.point)
+        return Fit(
+            self.problem.network(found.point), found.point.loss, self.journal.steps, status,
+            removed_dead=found.dead, removed_off=found.off, removed_duplicates=found.duplicates,
+        )  # fmt: skip
 
     def keep(self, point: Point) -> None:
         """Remember the best point on all rows."""
         self.best = min(self.best, point, key=lambda known: known.loss)
 
     def improve(
-        self, problem: Problem, point: Point, until: float, patience: int
+        self, problem: Problem, point: Point, until: float, patience: int, rough: bool = False
     ) -> tuple[Point, Status]:
         """Descend, let the linear model compete, then explore, on these rows."""
         h = point.A.shape[1]
-        descent = Descent(problem, h, self.rng)
+        descent = Descent(problem, h, self.rng, self.journal.ledger, rough)
         note = self.noting(problem)
         self.phase = "descend"
         point, status = descend(descent, point, self.budget, Stop(until, tol=self.budget.tol), note)
@@ -173,6 +192,8 @@ class Run:
         def note(point: Point, step: Damped, counts: Any) -> bool:
             if problem is self.problem:
                 self.keep(point)
+            elif point.loss < self.rough.loss:
+                self.rough = point
             return self.journal.note(
                 self.best, self.problem, counts, Status.SOLVED, phase=self.phase,
                 damping=step.damping, gradient=step.gradient, tried_loss=point.loss,

@@ -1,9 +1,4 @@
-"""Rows in memory.
-
-A batch leaves the source as the core wants it: X with its leading column, standardised, Y
-centred, and both multiplied by √w. Prepared batches are kept while the backend has room for
-them; the rest are prepared anew in each pass, so that memory beyond the input stays bounded.
-"""
+"""Arrays on this machine: in memory, or mapped from a file that may be larger than memory."""
 
 from __future__ import annotations
 
@@ -13,91 +8,79 @@ from typing import Any
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import Batch, Kernel
+from anmin.sources.chunk import Chunk, Place
+from anmin.sources.iterable import labels
+from anmin.sources.prepared import Source
+from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling
 
-ROUND = 4096
+READ = 2**16  # rows read at a time
 
 
-def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
-    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
-    if batch_size == "auto":
-        batch_size = backend.working // (8 * (p + q) + 40 * h)  # bytes a row in a pass
-    return max(1, -(-int(batch_size) // ROUND)) * ROUND
-
-
-class ArraySource:
-    """The rows of X (n, d) and Y (n, q), with weights."""
+class ArraySource(Source):
+    """The rows of X (n, d) and Y (n, q), with weights, prepared."""
 
     def __init__(
         self, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None, scaling: Scaling,
         backend: Backend, batch_size: int,
     ) -> None:  # fmt: skip
-        self.X, self.Y, self.scaling, self.backend = X, Y, scaling, backend
-        self.root_weight = np.ones(len(X)) if weight is None else np.sqrt(weight)
-        self.batch_size = batch_size
-        self._kept: dict[int, Batch] = {}
-        self._room = backend.room
+        super().__init__(ArrayRows(Chunk(X, Y, weight)), scaling, backend, batch_size)
 
-    def __len__(self) -> int:
-        return len(self.X)
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """n, p, q."""
-        return len(self.X), self.X.shape[1] + 1, self.Y.shape[1]
+def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> ArrayRows:
+    """Checked arrays as a raw source, without the rows of weight 0."""
+    chunk = Chunk(X, Y, weight)
+    if weight is not None and not weight.all():
+        chunk = chunk.select(weight > 0)
+    return ArrayRows(chunk)
 
-    def reduce(self, kernel: Kernel) -> Any:
-        """Σ kernel(batch) over the batches, in their order."""
-        total = None
-        for batch in self.batches():
-            part = kernel(self.backend, batch)
-            total = part if total is None else total + part
-        return total
 
-    def batches(self) -> Iterator[Batch]:
-        for start in range(0, len(self.X), self.batch_size):
-            if start in self._kept:
-                yield self._kept[start]
-                continue
-            batch = self.rows(slice(start, start + self.batch_size))
-            size = batch.X.nbytes + batch.Y.nbytes
-            if size <= self._room:
-                self._room -= size
-                self._kept[start] = batch
-                batch.kept = True
-            yield batch
+class MappedRows(RawSource):
+    """X in a memory map, y and weights in arrays or maps: read in slices, never copied whole."""
 
-    def take(self, rows: np.ndarray, backend: Backend | None = None) -> ArraySource:
-        """A source of some of the rows, in one batch; of another backend if one is given."""
-        return ArraySource(
-            self.X[rows], self.Y[rows], self.root_weight[rows] ** 2, self.scaling,
-            backend or self.backend, len(rows),
-        )  # fmt: skip
+    def __init__(self, X: np.ndarray, y: Any, weight: Any = None) -> None:
+        super().__init__()
+        self.X = X
+        self.Y = np.asanyarray(y)
+        self.w = None if weight is None else np.asanyarray(weight)
+        self.flat = self.Y.ndim == 1
+        for name, rows in {"y": self.Y, "sample_weight": self.w}.items():
+            if rows is not None and (rows.ndim == 0 or len(rows) != len(X)):
+                raise ValueError(
+                    f"{name} has shape {rows.shape} but X has {len(X):,} rows; they must match."
+                )
 
-    def weight_of(self, rows: np.ndarray | slice) -> float:
-        """Σw over some rows."""
-        return float((self.root_weight[rows] ** 2).sum())
+    def __repr__(self) -> str:
+        return f"memory map of shape {self.X.shape}"
 
-    def using(self, backend: Backend) -> ArraySource:
-        """The same rows in the arithmetic of another backend."""
-        weight = self.root_weight**2
-        return ArraySource(self.X, self.Y, weight, self.scaling, backend, self.batch_size)
+    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+        for rows in slices(len(self.X)):
+            chunk = self._some(rows)
+            names = labels(chunk.X.shape[1], chunk.Y.shape[1], None)
+            yield chunk, Place(repr(self), rows.start, names)
 
-    def rows(self, rows: slice | np.ndarray) -> Batch:
-        """Some rows, prepared: a slice, or their numbers."""
-        s = self.scaling
-        raw, target, w = self.X[rows], self.Y[rows], self.root_weight[rows, None]
-        X = self.backend.empty(len(raw), raw.shape[1] + 1)
-        Y = self.backend.empty(*target.shape)
-        mean, scale, y_mean = (self.backend.double(W) for W in (s.x_mean, s.x_scale, s.y_mean))
+    def gather(self, rows: np.ndarray) -> ArrayRows:
+        return ArrayRows(self._some(rows)) if self.w is None else super().gather(rows)
 
-        def part(some: slice) -> None:
-            root = self.backend.double(w[some])
-            X[some, :1] = root
-            X[some, 1:] = (self.backend.double(raw[some]) - mean) / scale * root
-            Y[some] = (self.backend.double(target[some]) - y_mean) / s.y_scale * root
+    def _some(self, rows: slice | np.ndarray) -> Chunk:
+        """A copy of some rows; single precision stays as it is."""
+        X = copied(self.X[rows])
+        Y = np.array(self.Y[rows], dtype=np.float64).reshape(len(X), -1)
+        return Chunk(X, Y, None if self.w is None else np.array(self.w[rows], dtype=np.float64))
 
-        self.backend.each_block(part, len(raw))
-        start = rows.start if isinstance(rows, slice) else -1
-        return Batch(X, Y, start)
+
+def slices(n: int) -> Iterator[slice]:
+    """n rows, `READ` at a time."""
+    return (slice(start, start + READ) for start in range(0, n, READ))
+
+
+def copied(X: np.ndarray) -> np.ndarray:
+    """A copy in memory; single precision stays as it is."""
+    return np.array(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
+
+
+def mapped_inputs(X: np.ndarray) -> Iterator[tuple[np.ndarray, Place]]:
+    """The rows of a memory map, for predictions."""
+    names = labels(X.shape[1], 0, None)
+    for rows in slices(len(X)):
+        yield copied(X[rows]), Place(f"memory map of shape {X.shape}", rows.start, names)

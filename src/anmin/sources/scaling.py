@@ -1,17 +1,136 @@
-"""Standardisation: X to mean 0 and deviation 1, y centred, with weights."""
+"""Standardisation: X to mean 0 and deviation 1, y centred, with weights.
+
+It comes from the moments of the columns, and moments of two sets of rows add:
+
+    mean = mean₁ + (w₂/w) δ,   Σw(v − mean)² = Σ₁ + Σ₂ + (w₁w₂/w) δ²,   δ = mean₂ − mean₁
+
+so that one pass is enough, wherever the rows live. Columns are measured in units of half their
+range, so that no square overflows or underflows, and from their least value, so that a constant
+is exactly a constant.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from anmin.backends.numpy import usable_cores
+from anmin.sources.chunk import Chunk, in_batches
 
-CHUNK = 4096  # rows at a time: they stay in the cache
+BLOCK = 4096  # rows at a time: they stay in the cache
+BATCH = 16 * BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Range, mean and scatter of columns over n rows of weight w.
+
+    >>> import numpy as np
+    >>> from anmin.sources.scaling import Moments
+    >>> V = np.arange(6.0)[:, None]
+    >>> both = Moments.of(V[:2], None) + Moments.of(V[2:], None)
+    >>> both.n, both.mean, both.deviation
+    (6, array([2.5]), array([1.70782513]))
+    """
+
+    n: int
+    w: float
+    low: np.ndarray  # (m,)
+    high: np.ndarray  # (m,)
+    mean: np.ndarray  # (m,)
+    square: np.ndarray  # Σw(v − mean)² / unit²
+
+    @classmethod
+    def of(cls, V: np.ndarray, weight: np.ndarray | None) -> Moments:
+        n, m = V.shape
+        if n == 0:
+            zero = np.zeros(m)
+            return cls(0, 0.0, zero + np.inf, zero - np.inf, zero, zero)
+        low, high = V.min(axis=0).astype(float), V.max(axis=0).astype(float)
+        unit = unit_of(low, high)
+        w = np.ones(n) if weight is None else weight
+        total = float(w.sum())
+        mean = low + unit * (w @ ((V - low) / unit)) / total
+        return cls(n, total, low, high, mean, w @ ((V - mean) / unit) ** 2)
+
+    @property
+    def unit(self) -> np.ndarray:
+        """Half the range; 1 for a constant."""
+        return unit_of(self.low, self.high)
+
+    @property
+    def deviation(self) -> np.ndarray:
+        return self.unit * np.sqrt(self.square / self.w)
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """How much a constant may seem to vary."""
+        return min(self.n, BLOCK) * np.finfo(float).eps * np.abs(self.mean)
+
+    def __add__(self, other: Moments) -> Moments:
+        if self.n == 0 or other.n == 0:
+            return other if self.n == 0 else self
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        unit, w = unit_of(low, high), self.w + other.w
+        step = (other.mean - self.mean) / unit
+        mean = self.mean + unit * step * (other.w / w)
+        ours, theirs = (part.square * (part.unit / unit) ** 2 for part in (self, other))
+        square = ours + theirs + step**2 * (self.w * other.w / w)
+        return Moments(self.n + other.n, w, low, high, mean, square)
+
+
+def unit_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    half = high / 2 - low / 2
+    return np.where(half > 0, half, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What one pass over raw rows finds out. `sizes` are rows by partition, in their order."""
+
+    x: Moments
+    y: Moments
+    sizes: tuple[int, ...]
+    skipped: int = 0
+
+    def __add__(self, other: Measure) -> Measure:
+        return Measure(
+            self.x + other.x,
+            self.y + other.y,
+            self.sizes + other.sizes,
+            self.skipped + other.skipped,
+        )
+
+
+def measure(chunks: Iterable[Chunk]) -> Measure | None:
+    """The moments of rows read in order; None where there are no chunks.
+
+    They are formed in blocks of fixed size, so that no bit depends on how the rows arrive.
+    """
+    total: tuple[Moments, Moments] | None = None
+    skipped = 0
+    for chunk in in_batches(chunks, BATCH):
+        skipped += chunk.skipped
+        parts = in_threads(chunk_moments(chunk), len(chunk))
+        if total is not None:
+            parts.insert(0, total)
+        total = reduce(add, (x for x, _ in parts)), reduce(add, (y for _, y in parts))
+    return None if total is None else Measure(*total, (total[0].n,), skipped)
+
+
+def chunk_moments(chunk: Chunk) -> Callable[[slice], tuple[Moments, Moments]]:
+    def part(rows: slice) -> tuple[Moments, Moments]:
+        w = None if chunk.w is None else chunk.w[rows]
+        X, Y = (np.ascontiguousarray(V[rows]) for V in (chunk.X, chunk.Y))  # so are the products
+        return Moments.of(X, w), Moments.of(Y, w)
+
+    return part
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,40 +148,38 @@ class Scaling:
 
     @classmethod
     def fit(cls, X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> Scaling:
-        """Weighted means, and deviations with ddof 0; a constant column keeps scale 1.
+        """That of arrays.
 
-        Columns are measured in units of their range, so that no square overflows or
-        underflows, and from their least value, so that a constant is exactly a constant.
+        >>> import numpy as np
+        >>> from anmin.sources import Scaling
+        >>> Scaling.fit(np.array([[0.0], [4.0]]), np.array([[1.0], [2.0]]), None)
+        Scaling(x_mean=array([2.]), x_scale=array([2.]), y_mean=array([1.5]), y_scale=1.0)
         """
-        low = np.min(in_threads(lambda s: X[s].min(axis=0), len(X)), axis=0).astype(float)
-        high = np.max(in_threads(lambda s: X[s].max(axis=0), len(X)), axis=0).astype(float)
-        unit = np.where(high > low, high / 2 - low / 2, 1.0)
-        unit = np.where(unit > 0, unit, 1.0)
-        w = np.ones(len(X)) if weight is None else weight
-        w = w / w.sum()
-        mean = low + unit * sum(in_threads(lambda s: w[s] @ ((X[s] - low) / unit), len(X)))
-        squares = in_threads(lambda s: w[s] @ ((X[s] - mean) / unit) ** 2, len(X))
-        variance = sum(squares)
-        rounding = len(X) * np.finfo(float).eps * np.abs(mean) / unit  # what a constant may show
-        scale = np.where(variance > rounding**2, unit * np.sqrt(variance), 1.0)
-        return cls(mean, scale, sum(in_threads(lambda s: w[s] @ Y[s], len(X))))
+        found = measure([Chunk(X, Y, weight)])
+        assert found is not None
+        return cls.of(found)
 
-    def unit_target(self, Y: np.ndarray, weight: np.ndarray | None) -> Scaling:
+    @classmethod
+    def of(cls, found: Measure) -> Scaling:
+        """Weighted means, and deviations with ddof 0; a constant column keeps scale 1."""
+        x = found.x
+        scale = np.where(x.deviation > x.rounding, x.deviation, 1.0)
+        return cls(x.mean, scale, found.y.mean)
+
+    def unit_target(self, y: Moments) -> Scaling:
         """The same, with y in units of its deviation over all outputs."""
-        w = np.ones(len(Y)) if weight is None else weight
-        centred = Y - self.y_mean
-        largest = np.abs(centred).max(initial=0.0)
-        rounding = len(Y) * np.finfo(float).eps * np.abs(self.y_mean).max()
-        if largest <= rounding:  # a constant target
+        c = self.y_mean
+        largest = float(np.maximum(y.high - c, c - y.low).max())
+        if largest <= (y.rounding.max() if c.any() else 0.0):  # a constant target
             return self
-        mean_square = (w / w.sum()) @ ((centred / largest) ** 2).sum(axis=1)
-        return replace(self, y_scale=float(largest * np.sqrt(mean_square / Y.shape[1])))
+        about_c = (y.deviation / largest) ** 2 + ((y.mean - c) / largest) ** 2
+        return replace(self, y_scale=float(largest * np.sqrt(about_c.mean())))
 
 
 def in_threads(part: Callable[[slice], Any], n: int) -> list[Any]:
-    """part(rows) for each chunk of rows, in their order."""
-    chunks = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    if len(chunks) < 4:
-        return [part(chunk) for chunk in chunks]
+    """part(rows) for each block of rows, in their order."""
+    blocks = [slice(start, start + BLOCK) for start in range(0, max(n, 1), BLOCK)]
+    if len(blocks) < 4:
+        return [part(block) for block in blocks]
     with ThreadPoolExecutor(usable_cores()) as pool:
-        return list(pool.map(part, chunks))
+        return list(pool.map(part, blocks))

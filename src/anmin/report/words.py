@@ -1,0 +1,294 @@
+"""The report in words: a block of text, a table, and advice.
+
+Every piece of advice states the fact that it follows from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anmin.report.facts import Report
+
+WIDTH, LABEL = 96, 14  # characters of a line, and of its label
+
+SMALL = 1e-3  # of the loss: what could still be gained at a minimum
+SINGULAR = 1e12  # condition number from which half the digits are lost
+MANY = 0.1  # share of the units
+SPREAD = 100.0  # between inputs that should be standardised
+PLENTY = 20  # rows a weight with which more units can be afforded
+UNEXPLAINED = 0.1  # share of the variance that calls for more units
+NEARLY = 0.01  # of the loss, that a minimum may be away
+AT_FLOOR = 0.1  # distance to the floor, relative
+
+
+# ---- advice -------------------------------------------------------------------------------------
+
+
+def advice(report: Report) -> tuple[str, ...]:
+    """What to try next; each rule looks at the facts alone.
+
+    >>> from anmin import ANMINRegressor
+    >>> model = ANMINRegressor(4, lam=0.0, max_iter=0, random_state=0)
+    >>> report = model.fit([[0], [1], [2], [5]], [0, 1, 4, 9]).report()
+    >>> any("lam" in line for line in report.advice)
+    True
+    """
+    return tuple(text for rule in RULES if (text := rule(report)))
+
+
+def more_time(r: Report) -> str:
+    stopped = r.status in ("out of time", "out of iterations", "interrupted")
+    if not stopped or max(r.late_gain, single_gain(r)) <= SMALL:
+        return ""
+    budget = "max_iter" if r.status == "out of iterations" else "max_time"
+    why = f"the loss still fell by {percent(r.late_gain)} in the last tenth of the steps"
+    if r.late_gain <= SMALL:
+        why = f"one weight alone could still gain {percent(single_gain(r))} of the loss"
+    return f"Give it more time ({budget}): {why}."
+
+
+def lower_tol(r: Report) -> str:
+    if r.status != "settled":
+        return ""
+    return (
+        "Lower tol, or raise lam: steps gained too little to go on, but the gradient is not small "
+        f"(one weight alone could gain {percent(single_gain(r))} of the loss)."
+    )
+
+
+def raise_lam(r: Report) -> str:
+    if not r.system_rows or (r.system_condition or SINGULAR) < SINGULAR:
+        return ""
+    what = "is singular" if r.system_condition is None else f"has {condition(r)}"
+    return (
+        f"Raise lam: the hidden system {what}, rank {r.system_rank:,} of {r.unknowns:,}, so "
+        "rounding decides some of the weights."
+    )
+
+
+def hold_rows_out(r: Report) -> str:
+    if r.lam_chosen or weights(r) <= r.rows * r.outputs:
+        return ""
+    return (
+        'Raise lam, use fewer units, or let lam="auto" choose on held-out rows: '
+        f"{weights(r):,} weights for {r.rows * r.outputs:,} targets can fit noise."
+    )
+
+
+def fewer_units(r: Report) -> str:
+    removed = r.removed_dead + r.removed_off + r.removed_duplicates
+    if r.lam_chosen or removed <= MANY * r.units_asked:  # a choice of lam is one of units too
+        return ""
+    return (
+        f"Fewer units will do: {removed:,} of {r.units_asked:,} were of no use and removed; "
+        f"n_hidden={max(r.units, 1)} is enough."
+    )
+
+
+def idle_units(r: Report) -> str:
+    idle = r.dead + r.off
+    if idle <= MANY * r.units:
+        return ""
+    return (
+        f"Use fewer units, standardise X, or use solver='varpro', which moves idle units: "
+        f"{idle:,} of {r.units:,} do nothing on any row."
+    )
+
+
+def repeated_units(r: Report) -> str:
+    if r.duplicates <= MANY * r.units:
+        return ""
+    return (
+        f"Fewer units may do: {r.duplicates:,} of {r.units:,} nearly repeat another one "
+        "(they differ by less than 1% on the rows)."
+    )
+
+
+def linear_units(r: Report) -> str:
+    enough = min(r.inputs, r.outputs)
+    if r.always_on <= max(enough, MANY * r.units):
+        return ""
+    return (
+        f"Fewer units will do: {r.always_on:,} fire on every row and are linear there; "
+        f"{enough:,} linear units can do the work of any number."
+    )
+
+
+def more_units(r: Report) -> str:
+    if r.floor is not None and r.mse <= (1 + AT_FLOOR) * r.floor:
+        return (
+            f"Use more units: {r.units_asked:,} cannot bring the mean squared error of "
+            f"{r.outputs:,} outputs below {number(r.floor)}, and it is {number(r.mse)}."
+        )
+    full = 0 < r.units == r.units_asked
+    explained = 1.0 if r.explained is None else r.explained
+    if not full or explained >= 1 - UNEXPLAINED or r.rows < PLENTY * weights(r):
+        return ""
+    return (
+        f"More units may help: all {r.units:,} are in use, they explain {percent(explained)} of "
+        f"the variance, and {r.rows:,} rows are plenty for {weights(r):,} weights."
+    )
+
+
+def standardise(r: Report) -> str:
+    if r.input_spread <= SPREAD:
+        return ""
+    return (
+        "Standardise X (standardize=True): one input is "
+        f"{r.input_spread:,.0f} times as large as another varies."
+    )
+
+
+RULES: tuple[Callable[[Report], str], ...] = (
+    more_time, lower_tol, standardise, raise_lam, hold_rows_out, fewer_units, idle_units,
+    repeated_units, linear_units, more_units,
+)  # fmt: skip
+
+
+# ---- lines --------------------------------------------------------------------------------------
+
+
+def lines(r: Report) -> list[tuple[str, str]]:
+    """Label and text of every line of the report."""
+    pairs = [
+        ("status", f"{r.status}: {r.message}"),
+        ("data", f"{r.rows:,} rows, {count(r.inputs, 'input')}, {count(r.outputs, 'output')}"),
+        ("loss", loss(r)),
+        ("gradient", gradient(r)),
+        ("steps", steps(r)),
+        ("time", time(r)),
+        ("units", units(r)),
+        ("hidden system", system(r)),
+        ("minimum", minimum(r)),
+    ]
+    return pairs + [("advice", text) for text in r.advice]
+
+
+def loss(r: Report) -> str:
+    penalty = f"{number(r.loss - r.mse)} for the penalty, lam = {number(r.lam)}"
+    text = f"{number(r.loss)}: mean squared error {number(r.mse)} and {penalty}"
+    text += " (chosen on held-out rows)" if r.lam_chosen else ""
+    if r.explained is not None:
+        text += f"; {percent(r.explained)} of the variance of y explained"
+    if r.floor is not None:
+        above = f" and the error is {percent(r.mse / r.floor - 1)} above it" if r.floor else ""
+        text += f"; no {r.units_asked:,} units can go below {number(r.floor)},{above}"
+    return text
+
+
+def gradient(r: Report) -> str:
+    share = percent(single_gain(r))
+    norm = "too large for a number" if r.gradient_norm is None else number(r.gradient_norm)
+    return (
+        f"norm {norm}, largest cosine with the residual {number(r.gradient_cosine)}: "
+        f"one weight alone could gain {share} of the loss"
+    )
+
+
+def steps(r: Report) -> str:
+    text = f"{r.steps:,}: {r.accepted:,} gave a better network, {r.rejected:,} did not"
+    if r.flips is not None:
+        text += f"; {percent(r.flips)} of the firing pattern changed in the last that did"
+    return text
+
+
+def time(r: Report) -> str:
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in r.phases.items())
+    near = f"{r.seconds_to_10_percent:.2f} s, 1% after {r.seconds_to_1_percent:.2f} s"
+    total = f"{r.seconds:.2f} s" + (f" ({shares})" if shares else "")
+    return (
+        f"{total}; loss {number(r.start_loss)} at the start of the record, within 10% of the "
+        f"final one after {near}"
+    )
+
+
+def units(r: Report) -> str:
+    removed = {
+        "dead": r.removed_dead,
+        "switched off": r.removed_off,
+        "duplicate": r.removed_duplicates,
+    }
+    text = f"{r.units:,} of {r.units_asked:,} asked for"
+    gone = [f"{k:,} {name}" for name, k in removed.items() if k]
+    if gone:
+        text += f", {' and '.join(gone)} removed"
+    kinds = {
+        "dead": r.dead, "switched off": r.off, "always on": r.always_on,
+        "nearly the same as another": r.duplicates, "the mirror image of another": r.mirrored,
+    }  # fmt: skip
+    found = [f"{k:,} {name}" for name, k in kinds.items() if k]
+    return f"{text}; among them {', '.join(found)}" if found else text
+
+
+def system(r: Report) -> str:
+    if not r.system_rows:
+        return f"not formed: {r.system_note}"
+    sample = "" if r.system_rows == r.rows else f", from {r.system_rows:,} rows"
+    return f"{r.unknowns:,} unknowns, rank {r.system_rank:,} without lam, {condition(r)}{sample}"
+
+
+def minimum(r: Report) -> str:
+    if r.local_minimum is None or r.hidden_gain is None:
+        return "not known, as the hidden system was not formed"
+    facts = f"for its firing pattern the best hidden layer would gain {percent(r.hidden_gain)}"
+    if r.descents:
+        facts += f", and the curvature is negative in {count(r.descents, 'direction')}"
+    near = "nearly" if r.hidden_gain <= NEARLY and not r.descents else "no"
+    return f"{'yes' if r.local_minimum else near}: {facts}"
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def condition(r: Report) -> str:
+    known = r.system_condition
+    return "singular" if known is None else f"condition {known:.1e}"
+
+
+def single_gain(r: Report) -> float:
+    """The share of the loss that one weight alone could gain."""
+    return r.gradient_cosine * r.gradient_cosine
+
+
+def weights(r: Report) -> int:
+    return r.units * (r.inputs + 1 + r.outputs) + r.outputs
+
+
+def number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    if 0 < share < 1e-5:
+        return "less than 0.001%"
+    return f"{100 * share:.2g}%" if share < 0.095 else f"{100 * share:.1f}%"
+
+
+def count(k: int, what: str) -> str:
+    return f"{k:,} {what}" if k == 1 else f"{k:,} {what}s"
+
+
+# ---- layout -------------------------------------------------------------------------------------
+
+
+def as_text(report: Report) -> str:
+    """One block of text, wrapped, labels at the left."""
+    rows = []
+    for label, text in lines(report):
+        first, *rest = wrap(text, WIDTH - LABEL)
+        rows += [f"{label:<{LABEL}}{first}", *(" " * LABEL + line for line in rest)]
+    return "\n".join(rows)
+
+
+def as_html(report: Report) -> str:
+    """A table of two columns."""
+    rows = "".join(
+        f"<tr><th style='text-align:left;vertical-align:top'>{escape(label)}</th>"
+        f"<td style='text-align:left'>{escape(text)}</td></tr>"
+        for label, text in lines(report)
+    )
+    return f"<table>{rows}</table>"

@@ -1,0 +1,247 @@
+"""Rows in a Dask collection: every pass runs where they are, and only sums travel.
+
+    driver                      workers
+    kernel with A      ──▶      each partition: prepare, kernel, sum over its batches
+    total              ◀──      partial sums, added in groups of `FAN` in the order of partitions
+
+The order of the additions is fixed by the numbers of the partitions, so neither the number of
+workers nor the loss of one changes a bit. What travels in a pass is the kernel, once a worker,
+and at most one sum a partition; nothing of the size of the data.
+
+Partitions as numbers are kept in the workers' memory when they take less than `KEEP` of it. A lost
+worker's partitions are made again by Dask from the collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from anmin.backends import Backend
+from anmin.sources.batch import Batch, Kernel
+from anmin.sources.chunk import Chunk, Place
+from anmin.sources.draws import Chosen, Keep, Part, rule
+from anmin.sources.iterable import column_names
+from anmin.sources.prepared import Source
+from anmin.sources.raw import ArrayRows, RawSource
+from anmin.sources.scaling import Measure, Scaling
+from anmin.sources.worker import (
+    Counting,
+    Gathering,
+    Loading,
+    Measuring,
+    PartitionError,
+    Pass,
+    Tally,
+    Task,
+    Work,
+    added,
+    load,
+    moved,
+    run,
+)
+
+FAN = 8  # sums added at a time
+KEEP = 0.3  # of the workers' memory
+FEW = 2**24  # bytes of rows that may come to the driver
+
+
+class DaskSource(RawSource):
+    """Rows of a Dask array or dataframe, with y and weights in collections that match.
+
+    `fit(X, y)` makes one by itself; make it yourself to leave bad rows out.
+
+    Parameters
+    ----------
+    X : dask array (n, d) or dataframe
+    y : dask array, series or dataframe in the same partitions, or an array
+    weight : likewise, or None
+    bad_rows : "error" names the first cell that is no finite number; "skip" leaves such rows
+        out and counts them in `n_skipped_`
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from anmin import ANMINRegressor
+    >>> from anmin.sources import DaskSource
+    >>> X = da.random.default_rng(0).normal(size=(300, 2), chunks=(100, 2))
+    >>> model = ANMINRegressor(4, random_state=0).fit(DaskSource(X, abs(X[:, 0])))
+    >>> model.predict(X).compute().shape  # lazy until then
+    (300,)
+    """
+
+    remote = True
+
+    def __init__(self, X: Any, y: Any, weight: Any = None, bad_rows: str = "error") -> None:
+        from dask.delayed import delayed
+
+        super().__init__(bad_rows)
+        self.names, self.flat = column_names(X), np.ndim(y) == 1
+        self.keep: Keep | None = None
+        self.device = "cpu"
+        parts = [partitions("X", X, X), partitions("y", y, X)]
+        parts.append([None] * len(parts[0]) if weight is None else partitions("weight", weight, X))
+        self.pieces = [
+            delayed(load)(*item, Loading(i, self.names, bad_rows))
+            for i, item in enumerate(zip(*parts, strict=True))
+        ]
+
+    def __repr__(self) -> str:
+        return f"DaskSource of {len(self.pieces)} partitions"
+
+    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+        raise NotImplementedError("the rows of a Dask collection stay on its workers.")
+
+    def measure(self) -> Measure | None:
+        found = self.total(Measuring())
+        if found is not None:
+            self.pieces = kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
+        return found
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The number of the first row of each partition, among all rows."""
+        return [0, *accumulate(self.measured.sizes)][:-1]
+
+    @cached_property
+    def counted(self) -> Tally:
+        """Rows and weight by partition, of a part of the rows."""
+        if self.keep is None:
+            return Tally(self.measured.sizes, self.measured.x.w)
+        return self.total(Counting())
+
+    def tally(self) -> tuple[int, float]:
+        return sum(self.counted.sizes), self.counted.weight
+
+    def gather(self, rows: np.ndarray) -> ArrayRows:
+        order = np.argsort(rows, kind="stable")
+        found = self.total(Gathering(Chosen(rows[order])), firsts=self.first_of_part)
+        return ArrayRows(found.chunk.select(np.argsort(order)))
+
+    @property
+    def first_of_part(self) -> list[int]:
+        return [0, *accumulate(self.counted.sizes)][:-1]
+
+    def part(self, part: Part) -> DaskSource:
+        if self.keep is not None:
+            raise NotImplementedError("a part of a part of a Dask collection.")
+        other = copy(self)
+        other.__dict__.pop("counted", None)
+        other.keep, other.starts = rule(part), self.starts
+        return other
+
+    def on(self, device: str) -> DaskSource:
+        other = copy(self)
+        other.device = device
+        return other
+
+    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
+        return SpreadRows(self, scaling, backend, batch_size)
+
+    def total(self, work: Work, firsts: Sequence[int] | None = None) -> Any:
+        """Σ work(partition) over the partitions, in their order; None where all are empty."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        starts = [0] * len(self.pieces) if self.keep is None else self.starts
+        firsts = starts if firsts is None else firsts
+        task = delayed(Task(work, self.keep), pure=False)
+        parts = [
+            delayed(run)(task, piece, i, start, first)
+            for i, (piece, start, first) in enumerate(zip(self.pieces, starts, firsts, strict=True))
+        ]
+        while len(parts) > 1:
+            parts = [delayed(added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+        try:
+            return compute(parts[0])[0]
+        except PartitionError:
+            raise
+        except Exception as error:
+            self.blame(error)
+            raise
+
+    def blame(self, error: Exception) -> None:
+        """Name the partition that cannot be computed, where it is not our code that fails."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        if type(error).__module__.startswith("distributed"):
+            return
+        for i, piece in enumerate(self.pieces):
+            try:
+                compute(delayed(len)(piece))
+            except Exception as cause:
+                raise PartitionError(f"partition {i} cannot be computed: {cause!r}") from cause
+
+
+class SpreadRows(Source):
+    """The rows of a Dask collection, prepared by the workers in each pass."""
+
+    def reduce(self, kernel: Kernel) -> Any:
+        """Σ kernel(batch) over the batches, on the workers."""
+        dtype = self.backend.dtype
+        work = Pass(kernel, self.scaling, self.raw.device, str(dtype), self.batch_size)
+        return moved(self.raw.total(work), lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
+
+    def using(self, backend: Backend) -> Source:
+        """Few rows come to the driver, which sums them in an order of its own: no partition shows
+        in the last digits of single precision.
+        """
+        n, p, q = self.shape
+        if 8 * n * (p + q) <= FEW:
+            return self.take(np.arange(n), backend)
+        return super().using(backend)
+
+    def batches(self) -> Iterator[Batch]:
+        raise NotImplementedError("the rows of a Dask collection stay on its workers.")
+
+
+def partitions(name: str, rows: Any, X: Any) -> list[Any]:
+    """The partitions of a collection, one delayed object each, cut as those of X are."""
+    blocks = getattr(X, "chunks", None)  # an array's; a dataframe's sizes are not known
+    if not hasattr(rows, "__dask_graph__"):
+        import dask.array as da
+
+        if blocks is None or np.isnan(sum(blocks[0])):
+            raise ValueError(
+                f"{name} is not a Dask collection, and the partitions of X have unknown sizes; "
+                f"give {name} as a collection made from the same partitions as X."
+            )
+        rows = da.from_array(np.asarray(rows), chunks=(blocks[0], *np.shape(rows)[1:]))
+    if hasattr(rows, "numblocks"):
+        rows = aligned(rows, blocks)
+    found = list(np.ravel(rows.to_delayed()))
+    count = X.numblocks[0] if blocks is not None else X.npartitions
+    if len(found) != count:
+        raise ValueError(f"{name} has {len(found)} partitions, X has {count}; they must match.")
+    return found
+
+
+def aligned(rows: Any, blocks: Any) -> Any:
+    """A Dask array in the row blocks of X, and with all its columns in one block."""
+    known = blocks is not None and not np.isnan(sum(blocks[0])) and not np.isnan(rows.shape[0])
+    if known and sum(blocks[0]) != rows.shape[0]:
+        raise ValueError(f"X has {sum(blocks[0])} rows but y or weight {rows.shape[0]}.")
+    by_column = {axis: -1 for axis in range(1, rows.ndim) if rows.numblocks[axis] > 1}
+    by_row = {0: blocks[0]} if known and rows.chunks[0] != blocks[0] else {}
+    return rows.rechunk(by_column | by_row) if by_column or by_row else rows
+
+
+def kept(pieces: list[Any], size: int) -> list[Any]:
+    """The partitions in the workers' memory, if they take little of it."""
+    from dask.base import get_scheduler, persist
+
+    client = getattr(get_scheduler(), "__self__", None)  # of the cluster in use
+    if client is None or size > KEEP * client.run_on_scheduler(memory_limit):
+        return pieces
+    return list(persist(*pieces))
+
+
+def memory_limit(dask_scheduler: Any) -> int:
+    """Bytes that all workers together may use."""
+    return sum(worker.memory_limit or 0 for worker in dask_scheduler.workers.values())

@@ -1,0 +1,659 @@
+"""A fit that was killed goes on to the same bits; a file that is not its own is left alone."""
+
+import hashlib
+import json
+import os
+import signal
+import tracemalloc
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from conftest import make_data
+from killable import Nursery, save_rows
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.backends import get_backend
+from anmin.checkpoint import Checkpoint, CheckpointError
+from anmin.checkpoint.log import HEAD, LENGTH, LONGEST, Log, encode, head
+from anmin.history import Budget
+from anmin.solvers import Algorithm1, Problem
+from anmin.solvers.levenberg import Descent
+from anmin.solvers.problem import restored_point, stored_point
+from anmin.sources import ArraySource, Scaling
+
+GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
+PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "max_iter": 20, "random_state": 0}
+AUTO = {"n_hidden": 6, "max_iter": 60, "random_state": 0}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "run.ckpt"
+
+
+@pytest.fixture
+def kill(monkeypatch):
+    """kill(k): the k-th record from now on is the last one written."""
+    append = Log.append
+
+    def after(k):
+        left = iter(range(k - 1, -1, -1))
+
+        def counted(log, *record):
+            append(log, *record)
+            if next(left) == 0:
+                raise Killed
+
+        monkeypatch.setattr(Log, "append", counted)
+
+    yield after
+    monkeypatch.setattr(Log, "append", append)
+
+
+@pytest.fixture
+def no_steps(monkeypatch):
+    """no_steps(): from now on a step that is not in a log is an error."""
+
+    def refuse(*_):
+        raise AssertionError("a step was made anew")
+
+    def switch():
+        monkeypatch.setattr(Descent, "search", refuse)
+        monkeypatch.setattr(Algorithm1, "iterate", refuse)
+
+    return switch
+
+
+def same(one, two):
+    """The same network, to the last bit, and the same way to it."""
+    for name in ("A_", "B_", "b0_"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert one.loss_curve_ == two.loss_curve_
+    assert (one.loss_, one.lam_, one.path_) == (two.loss_, two.lam_, two.path_)
+    for step, other in zip(one.history_, two.history_, strict=True):
+        for name in ("mse", "status", "flips", "dead", "cells", "phase", "damping", "held_out_mse"):
+            pair = getattr(step, name), getattr(other, name)
+            assert pair[0] == pair[1] or pair[0] != pair[0], name
+
+
+def records(path):
+    """What the log in a file holds."""
+    log = Log(path, ({}, {}))
+    try:
+        return list(iter(log.read, None))
+    finally:
+        log.close()
+
+
+def forge(path, *parts):
+    """A file of these records, with sums that are right."""
+    data = b"".join(part if isinstance(part, bytes) else encode(*part) for part in parts)
+    path.write_bytes(head(len(data), hashlib.sha256(data)) + data)
+
+
+def fit(file, X, y, params=GIVEN, weight=None):
+    return ANMINRegressor(checkpoint=file, **params).fit(X, y, weight)
+
+
+# ---- the same bits ------------------------------------------------------------------------------
+
+MANY = make_data(q=9)
+ONE = make_data()
+CASES = {
+    "given": (GIVEN, ONE),
+    "paper": (PAPER, ONE),
+    "auto": (AUTO, ONE),
+    "float32": (GIVEN | {"dtype": "float32"}, ONE),
+    "float32 paper": (PAPER | {"dtype": "float32"}, ONE),
+    "outputs": (GIVEN, MANY),
+    "outputs paper": (PAPER, MANY),
+    "outputs auto": (AUTO, MANY),
+    "cg": (GIVEN | {"linear_solver": "cg"}, MANY),
+    "cg paper": (PAPER | {"linear_solver": "cg"}, ONE),
+    "leaky, three starts": (GIVEN | {"n_init": 3, "slope": 0.1}, ONE),
+    "sample first": (GIVEN, make_data(n=1000)),
+    "early": (GIVEN | {"early_stopping": True}, ONE),
+    "early auto": (AUTO | {"early_stopping": True}, ONE),
+    "drawn anew": (PAPER | {"solver": Algorithm1(tau=0.0, degenerate="reinit")}, ONE),
+    "splits": (AUTO | {"cv": KFold(3)}, ONE),
+    "init": (GIVEN | {"init": np.linspace(-1, 1, 18).reshape(3, 6)}, ONE),
+}
+
+
+@pytest.mark.parametrize(("params", "data"), CASES.values(), ids=CASES)
+def test_a_fit_that_was_cut_twice_ends_as_one_that_never_was(params, data, file, kill, no_steps):
+    whole = ANMINRegressor(**params).fit(*data)
+    for k in (3, 5):
+        kill(k)
+        with pytest.raises(Killed):
+            fit(file, *data, params)
+    kill(10**6)
+    assert len(records(file)) == 9  # what the fit is, and eight steps
+    same(whole, fit(file, *data, params))
+    content = file.read_bytes()
+    no_steps()
+    same(whole, fit(file, *data, params))  # once more: all of it is in the log
+    assert file.read_bytes() == content
+
+
+def test_weights(file, kill):
+    (X, y), weight = ONE, np.linspace(0.1, 2, 80)
+    whole = ANMINRegressor(**GIVEN).fit(X, y, weight)
+    kill(6)
+    with pytest.raises(Killed):
+        fit(file, X, y, weight=weight)
+    kill(10**6)
+    same(whole, fit(file, X, y, weight=weight))
+    with pytest.raises(CheckpointError, match="other data"):
+        fit(file, X, y, weight=weight[::-1])
+
+
+def test_a_classifier(file, kill):
+    X, y = ONE[0], (ONE[1] > 3).astype(int) + (ONE[1] > 4)
+    whole = ANMINClassifier(**GIVEN).fit(X, y)
+    kill(6)
+    with pytest.raises(Killed):
+        ANMINClassifier(checkpoint=file, **GIVEN).fit(X, y)
+    kill(10**6)
+    again = ANMINClassifier(checkpoint=file, **GIVEN).fit(X, y)
+    same(whole, again)
+    assert np.array_equal(whole.predict_proba(X), again.predict_proba(X))
+
+
+@pytest.mark.parametrize("unseeded", [None, np.random])
+def test_without_a_seed_the_file_has_one(unseeded, file, kill):
+    params = AUTO | {"random_state": unseeded}
+    kill(20)
+    with pytest.raises(Killed):
+        fit(file, *ONE, params)
+    kill(10**6)
+    seed = records(file)[0][0]["seed"]
+    same(ANMINRegressor(**AUTO | {"random_state": seed}).fit(*ONE), fit(file, *ONE, params))
+
+
+def test_a_random_state_object_counts_as_it_was(file, kill):
+    params = GIVEN | {"random_state": np.random.RandomState(0)}
+    kill(6)
+    with pytest.raises(Killed):
+        fit(file, *ONE, params)
+    kill(10**6)
+    with pytest.raises(CheckpointError, match="random_state"):
+        fit(file, *ONE, params)  # it has been drawn from
+    again = fit(file, *ONE, params | {"random_state": np.random.RandomState(0)})
+    same(ANMINRegressor(**GIVEN).fit(*ONE), again)
+
+
+def test_rows_in_a_memory_map_and_on_workers(file, kill, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X, y = ONE
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    spread = da.from_array(X, chunks=(20, 2))
+    for rows, name in ((mapped, "a"), (spread, "b")):
+        path = file.with_name(name)
+        whole = ANMINRegressor(**PAPER).fit(rows, y)
+        kill(4)
+        with pytest.raises(Killed):
+            fit(path, rows, y, PAPER)
+        kill(10**6)
+        same(whole, fit(path, rows, y, PAPER))
+    swapped = np.r_[20:40, 0:20, 40:80]  # two partitions in the other order
+    with pytest.raises(CheckpointError, match="other data"):
+        fit(path, da.from_array(X[swapped], chunks=(20, 2)), y[swapped], PAPER)
+
+
+def test_in_pytorch(file, kill):
+    pytest.importorskip("torch")
+    params = GIVEN | {"device": "cpu:0", "max_iter": 12}
+    whole = ANMINRegressor(**params).fit(*MANY)
+    kill(5)
+    with pytest.raises(Killed):
+        fit(file, *MANY, params)
+    kill(10**6)
+    same(whole, fit(file, *MANY, params))
+
+
+def test_a_point_from_a_log_is_laid_out_as_it_was():
+    """Where the order in memory differs, sums may round differently."""
+    X, Y = MANY
+    source = ArraySource(X, Y, None, Scaling.fit(X, Y, None), get_backend(), 80)
+    problem = Problem(source, lam=1e-3)
+    point = problem.at(np.linspace(-1, 1, 18).reshape(3, 6))
+    again = restored_point(problem, *stored_point(problem, point))
+    for one, two in ((point, again), (point.sums, again.sums)):
+        for field in fields(one):
+            V, W = getattr(one, field.name), getattr(two, field.name)
+            assert getattr(V, "strides", None) == getattr(W, "strides", None), field.name
+
+
+# ---- killed processes ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    if not hasattr(os, "fork"):
+        pytest.skip("processes are started by fork, which this system has not")
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    X, y = make_data(n=700, d=3)
+    return save_rows(tmp_path_factory.mktemp("rows") / "rows.npz", X, y), X, y
+
+
+LONG = {
+    "anmin": {"n_hidden": 10, "solver": "anmin", "max_iter": 60, "random_state": 0},
+    "varpro": {"n_hidden": 10, "lam": 1e-4, "max_iter": 60, "random_state": 0},
+    "auto": {"n_hidden": 10, "max_iter": 80, "random_state": 0},
+}
+
+
+@pytest.mark.parametrize("params", LONG.values(), ids=LONG)
+def test_a_process_that_is_killed_in_the_middle(params, nursery, rows, file):
+    path, X, y = rows
+    nursery.start(path, checkpoint=str(file), **params)
+    status = nursery.kill_when(lambda: file.exists() and file.stat().st_size > 20_000)
+    assert status == -signal.SIGKILL
+    steps = len(records(file)) - 1
+    assert 5 < steps < params["max_iter"]
+    same(ANMINRegressor(**params).fit(X, y), fit(file, X, y, params))
+
+
+def test_a_process_that_is_killed_again_and_again_at_any_moment(nursery, rows, file):
+    path, X, y = rows
+    rng, lengths = np.random.default_rng(0), [0]
+    for _ in range(6):
+        nursery.start(path, checkpoint=str(file), **LONG["auto"])
+        goal = (file.stat().st_size if file.exists() else 0) + rng.integers(20_000)
+        nursery.kill_when(lambda goal=goal: file.exists() and file.stat().st_size > goal)
+        lengths.append(len(records(file)))
+    assert lengths == sorted(lengths)  # nothing is lost
+    assert len(set(lengths)) > 4
+    same(ANMINRegressor(**LONG["auto"]).fit(X, y), fit(file, X, y, LONG["auto"]))
+
+
+# ---- not this fit's -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The checkpoint of a fit, and its content."""
+    file = tmp_path_factory.mktemp("finished") / "run.ckpt"
+    fit(file, *ONE)
+    return file, file.read_bytes()
+
+
+def moved_a_hair(V):
+    V = V.copy()
+    V.flat[5] = np.nextafter(V.flat[5], np.inf)
+    return V
+
+
+def swapped(V):
+    return V[[1, 0, *range(2, len(V))]]
+
+
+OTHER_DATA = {
+    "a value of X": lambda X, y: (moved_a_hair(X), y),
+    "a value of y": lambda X, y: (X, moved_a_hair(y)),
+    "y in other units": lambda X, y: (X, 2 * y),
+    "two rows swapped": lambda X, y: (swapped(X), swapped(y)),
+    "a row less": lambda X, y: (X[1:], y[1:]),
+    "columns swapped": lambda X, y: (X[:, ::-1], y),
+    "a column more": lambda X, y: (np.column_stack([X, y]), y),
+    "two outputs": lambda X, y: (X, np.column_stack([y, y])),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_DATA.values(), ids=OTHER_DATA)
+def test_other_data_are_refused(change, finished):
+    file, content = finished
+    with pytest.raises(CheckpointError, match=r"run\.ckpt belongs to other data; delete it"):
+        fit(file, *change(*ONE))
+    assert file.read_bytes() == content
+
+
+OTHER_PARAMETERS = {
+    "n_hidden": 7, "lam": 1e-4, "max_iter": 41, "max_time": 60.0, "slope": 0.1, "tol": 1e-5,
+    "random_state": 1, "dtype": "float32", "n_init": 2, "solver": "anmin", "standardize": False,
+    "init": np.ones((3, 6)), "linear_solver": "cg", "early_stopping": True, "batch_size": 4096,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), OTHER_PARAMETERS.items(), ids=OTHER_PARAMETERS)
+def test_other_parameters_are_refused_by_name(name, value, finished):
+    file, content = finished
+    what = "other data" if name in ("dtype", "standardize") else f"made with {name}=.*, now {name}="
+    with pytest.raises(CheckpointError, match=what) as caught:
+        fit(file, *ONE, GIVEN | {name: value})
+    assert "\n" not in str(caught.value)
+    assert file.read_bytes() == content
+
+
+def test_what_does_not_change_the_fit_may_change(finished, no_steps, capsys):
+    file, content = finished
+    no_steps()
+    model = fit(file, *ONE, GIVEN | {"verbose": 1, "intervals": True})
+    assert len(capsys.readouterr().out.splitlines()) == len(model.history_)
+    assert model.predict(ONE[0], return_std=True)[1].shape == (80,)
+    assert file.read_bytes() == content
+
+
+def test_other_splits_are_refused(file):
+    fit(file, *ONE, AUTO | {"cv": KFold(3)})
+    fit(file, *ONE, AUTO | {"cv": list(KFold(3).split(ONE[0]))})  # the same ones, as a list
+    with pytest.raises(CheckpointError, match="made with cv="):
+        fit(file, *ONE, AUTO | {"cv": KFold(3, shuffle=True, random_state=0)})
+
+
+def test_a_warm_start_is_another_fit(file):
+    model = fit(file, *ONE, GIVEN | {"warm_start": True})
+    content = file.read_bytes()
+    with pytest.raises(CheckpointError, match="warm_start"):
+        model.fit(*ONE)
+    assert file.read_bytes() == content
+    model.set_params(checkpoint=file.with_name("second")).fit(*ONE)
+
+
+def test_steps_that_come_out_differently_are_refused(finished, file):
+    """As with another version of a library below this one."""
+    content = finished[1]
+    log = records(finished[0])
+    log[3][0]["at"] = "0" * 32
+    forge(file, *log)
+    content = file.read_bytes()
+    with pytest.raises(CheckpointError, match="come out differently"):
+        fit(file, *ONE)
+    assert file.read_bytes() == content
+
+
+# ---- damage -------------------------------------------------------------------------------------
+
+
+def opened(path):
+    """Open a checkpoint as the fit of `finished` would, without the fit."""
+    facts = {"params": {}, "data": "", "seed": 0}
+    log = Checkpoint(path, facts, Budget(1))
+    log.close()
+
+
+@pytest.fixture
+def small(file):
+    """A checkpoint of three steps, for `opened`."""
+    log = Checkpoint(file, {"params": {}, "data": "", "seed": 0}, Budget(1))
+    for k in range(3):
+        A = np.full((2, 3), k)
+        assert log.recall(A, ({}, {})) is None
+        log.write(A, ({"loss": 0.5, "status": "SOLVED"}, {"A": A + 1}))
+    log.close()
+    return file
+
+
+def test_cut_at_any_length(small, finished, file):
+    content = small.read_bytes()
+    opened(small)
+    for length in range(len(content)):
+        small.write_bytes(content[:length])
+        with pytest.raises(CheckpointError, match=r"cut short|no checkpoint of anmin"):
+            opened(small)
+        assert small.read_bytes() == content[:length]
+    small.write_bytes(finished[1][:-1])
+    with pytest.raises(CheckpointError, match=r"cut short; delete it to start the fit anew\.$"):
+        fit(small, *ONE)
+
+
+def test_any_byte_changed(small, finished):
+    content, rng = small.read_bytes(), np.random.default_rng(0)
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << rng.integers(8)
+        small.write_bytes(changed)
+        with pytest.raises(CheckpointError, match=r"damaged|cut short|no checkpoint of anmin"):
+            opened(small)
+        assert small.read_bytes() == changed
+    for place in rng.integers(HEAD.size, len(finished[1]), 20):
+        changed = bytearray(finished[1])
+        changed[place] ^= 1 << rng.integers(8)
+        small.write_bytes(changed)
+        with pytest.raises(CheckpointError, match=r"damaged; delete it to start the fit anew\.$"):
+            fit(small, *ONE)
+
+
+def test_bytes_beyond_the_log_do_not_count(file, kill):
+    """A record that was half written when the process was killed."""
+    kill(7)
+    with pytest.raises(Killed):
+        fit(file, *ONE)
+    kill(10**6)
+    with open(file, "ab") as end:
+        end.write(os.urandom(5000))
+    same(ANMINRegressor(**GIVEN).fit(*ONE), fit(file, *ONE))
+    same(ANMINRegressor(**GIVEN).fit(*ONE), fit(file, *ONE))
+
+
+def test_killed_before_a_record_counts(file, monkeypatch):
+    commit, left = Log.commit, iter(range(8, -1, -1))
+
+    def counted(log, length):
+        if next(left) == 0:
+            raise Killed
+        commit(log, length)
+
+    monkeypatch.setattr(Log, "commit", counted)
+    with pytest.raises(Killed):
+        fit(file, *ONE)
+    monkeypatch.setattr(Log, "commit", commit)
+    assert len(records(file)) == 9
+    same(ANMINRegressor(**GIVEN).fit(*ONE), fit(file, *ONE))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a,b\n1,2\n", b"PK\x03\x04" + bytes(200), bytes(500), b"anmin log 2" * 20]
+)
+def test_a_file_of_another_kind_is_left_alone(content, file):
+    file.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"run\.ckpt is no checkpoint of anmin; give another"):
+        fit(file, *ONE)
+    assert file.read_bytes() == content
+
+
+def test_places_that_cannot_hold_a_checkpoint(tmp_path, monkeypatch):
+    (tmp_path / "notes.txt").write_text("mine")
+    for path in (tmp_path, tmp_path / "none" / "run", tmp_path / "notes.txt" / "run", "x" * 300):
+        with pytest.raises(CheckpointError, match=r"no file|cannot serve as checkpoint") as caught:
+            fit(path, *ONE)
+        assert "\n" not in str(caught.value)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(CheckpointError, match="no file"):
+            fit(tmp_path / "pipe", *ONE)
+        (tmp_path / "pipe").unlink()
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "somewhere")
+
+    monkeypatch.setattr("anmin.checkpoint.log.write_atomically", refuse)
+    with pytest.raises(CheckpointError, match="cannot serve as checkpoint: Permission denied"):
+        fit(tmp_path / "run", *ONE)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    with pytest.raises(ValueError, match=r"checkpoint must be a path; got 3\."):
+        fit(3, *ONE)
+
+
+def test_a_full_disk(file, monkeypatch):
+    put, left = Log.put, iter(range(6, -1, -1))
+
+    def full(log, place, data):
+        if next(left) == 0:
+            raise OSError(28, "No space left on device")
+        put(log, place, data)
+
+    monkeypatch.setattr(Log, "put", full)
+    with pytest.raises(CheckpointError, match="No space left on device"):
+        fit(file, *ONE)
+    monkeypatch.setattr(Log, "put", put)
+    same(ANMINRegressor(**GIVEN).fit(*ONE), fit(file, *ONE))
+
+
+def test_two_fits_at_a_time_are_one_too_many(small):
+    pytest.importorskip("fcntl")
+    content = small.read_bytes()
+    log = Log(small, ({}, {}))
+    with pytest.raises(CheckpointError, match="in use by another fit"):
+        opened(small)
+    log.close()
+    opened(small)
+    assert small.read_bytes() == content
+
+
+def test_a_fit_that_cannot_begin_leaves_no_file(file):
+    for wrong in ({"n_init": 0}, {"init": np.ones((2, 2))}, {"warm_start": 1}, {"max_iter": -1}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            fit(file, *ONE, GIVEN | wrong)
+        assert not file.exists()
+
+
+# ---- forged -------------------------------------------------------------------------------------
+
+FACTS = {"params": {}, "data": "", "seed": 0}
+STEP = {"at": "", "outcome": {}}
+
+
+def text(value):
+    """A record of this JSON, whatever it is."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return LENGTH.pack(len(data)) + data
+
+
+SHAPES = [[10**9, 10**9], [-1], [2.0], ["2"], [True], [1] * 5, 7, None, {}, [10**4000], [2**62, 4]]
+FORGED = {
+    "nothing": b"",
+    "no length": b"\0\0",
+    "a record longer than the log": LENGTH.pack(2**32 - 1) + b"{}",
+    "more text than is allowed": text(b" " * LONGEST + b"[{}, {}]"),
+    "deep lists": text(b"[" * 100_000 + b"]" * 100_000),
+    "deep objects": text(b'{"a":' * 50_000),
+    "a number of 5,000 digits": text(b"[{}, {}, " + b"9" * 5000 + b"]"),
+    "no JSON": text(b"\xff\xfe\0"),
+    "no pair": text([1, 2, 3]),
+    "a number": text(5),
+    "lists": text([[], []]),
+    "no facts": text([{}, {}]),
+    "facts of another kind": text([{"params": [], "data": "", "seed": 0}, {}]),
+    "too large a seed": text([FACTS | {"seed": 2**40}, {}]),
+    "a seed that is none": text([FACTS | {"seed": float("nan")}, {}]),
+    "a step without a place": (FACTS, {}, [{}, {}]),
+    "a step without a time": (FACTS, {}, [STEP, {}]),
+    "a step of no time": (FACTS, {}, [STEP, {"clock": [0]}]),
+    "an outcome that is none": (FACTS, {}, [STEP | {"outcome": 7}, {}]),
+    **{f"shape {str(shape)[:30]}": (FACTS, {}, [STEP, {"A": shape}]) for shape in SHAPES},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
+def test_nothing_in_a_file_is_taken_on_trust(forged, file):
+    if isinstance(forged, tuple):
+        facts, arrays, second = forged
+        forged = encode(facts, arrays) + text(second)
+    forge(file, forged)
+    content = file.read_bytes()
+    tracemalloc.start()
+    with pytest.raises(CheckpointError, match="damaged"):
+        opened(file)
+    assert tracemalloc.get_traced_memory()[1] < 30e6
+    tracemalloc.stop()
+    assert file.read_bytes() == content
+
+
+def test_outcomes_that_do_not_fit_are_refused(file):
+    for params in (GIVEN, PAPER):
+        file.unlink(missing_ok=True)
+        fit(file, *ONE, params)
+        for change in (
+            lambda scalars, arrays: arrays.update(A=np.zeros((3, 7))),
+            lambda scalars, arrays: arrays.update(W=np.zeros((0, 10**9))),
+            lambda scalars, arrays: arrays.pop("StS"),
+            lambda scalars, arrays: scalars.pop("loss"),
+            lambda scalars, arrays: scalars.update(loss="small"),
+            lambda scalars, arrays: scalars.update(more=1),
+        ):
+            log = records(file)
+            change(log[4][0]["outcome"], log[4][1])
+            forged = file.with_name("forged")
+            forge(forged, *log)
+            with pytest.raises(CheckpointError, match="damaged"):
+                fit(forged, *ONE, params)
+    log[2][0]["outcome"]["status"] = "EXCELLENT"
+    forge(forged, *records(file)[:2], log[2])
+    with pytest.raises(CheckpointError, match="EXCELLENT"):
+        fit(forged, *ONE, PAPER)
+
+
+# ---- time ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is 1/128 s further each time it is looked at."""
+    ticks = iter(range(10**9))
+    monkeypatch.setattr("anmin.history.perf_counter", lambda: next(ticks) / 128)
+
+
+@pytest.mark.parametrize("k", [3, 17, 28])
+@pytest.mark.parametrize("params", [GIVEN, PAPER, AUTO], ids=["given", "paper", "auto"])
+def test_the_clock_goes_on_from_where_it_was(params, k, clock, file, kill):
+    """Stages that time has ended before the kill end there again, and the others where they do."""
+    params = params | {"max_time": 0.8, "max_iter": 10**6}
+    whole = fit(file.with_name("whole"), *ONE, params)
+    assert whole.report().status == "out of time"
+    kill(k)
+    with pytest.raises(Killed):
+        fit(file, *ONE, params)
+    kill(10**6)
+    model = fit(file, *ONE, params)
+    same(whole, model)
+    assert [step.seconds for step in model.history_] == [step.seconds for step in whole.history_]
+    assert model.history_[-1].seconds < 0.9
+
+
+def test_a_fit_that_has_spent_its_time_has_none_left(file, no_steps):
+    params = GIVEN | {"max_time": 0.5, "max_iter": 10**6}
+    whole = fit(file, *ONE, params)
+    content = file.read_bytes()
+    if records(file)[-1][1]["clock"][-1] < 0.5:
+        pytest.skip("time was up between two steps")
+    no_steps()
+    same(whole, fit(file, *ONE, params))
+    assert file.read_bytes() == content
+
+
+# ---- cost, and no checkpoint --------------------------------------------------------------------
+
+
+def test_a_step_takes_little_room(finished):
+    file, content = finished
+    p, h, q = 3, 6, 1
+    numbers = p * h + 2 * (h + 1) * q + (h + 1) ** 2 + h
+    assert len(content) < (len(records(file)) - 1) * (8 * numbers + 600) + 2000
+
+
+def test_search_and_clone(tmp_path):
+    X, y = ONE
+    model = ANMINRegressor(checkpoint=tmp_path / "run", **PAPER)
+    assert clone(model).checkpoint == tmp_path / "run"
+    plain = ANMINRegressor(**PAPER | {"max_iter": 3})
+    GridSearchCV(plain, {"n_hidden": [2, 4]}, cv=2).fit(X, y)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CheckpointError, match="other data"):  # one file for two fits
+        GridSearchCV(model, {"lam": [1e-3]}, cv=2, error_score="raise").fit(X, y)

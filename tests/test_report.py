@@ -1,0 +1,542 @@
+"""The convergence report: its facts against slow arithmetic, its words, its file form."""
+
+import json
+import pickle
+import re
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import make_data, standardised
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from test_odd_input import FINE, regressor
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.history import Budget, Fit
+from anmin.linsolve import Status
+from anmin.report import Report
+from anmin.report.making import status_of
+from anmin.report.words import SMALL
+from anmin.solvers import Algorithm1, Problem, audit
+from anmin.solvers.audit import curvature, negative_eigenvalues
+from anmin.sources import ArraySource, Scaling
+
+SETTINGS = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
+VARIETY = {
+    "plain": {},
+    "many outputs": {"q": 3},
+    "weights": {"weighted": True},
+    "leaky": {"slope": 0.1},
+    "raw": {"standardize": False},
+    "all": {"q": 2, "weighted": True, "slope": 0.05},
+    "algorithm 1": {"solver": "anmin", "max_iter": 4},
+}
+variety = pytest.mark.parametrize("case", VARIETY.values(), ids=VARIETY.keys())
+
+
+def fit(X, y, w=None, **kwargs):
+    return ANMINRegressor(**(SETTINGS | kwargs)).fit(X, y, sample_weight=w)
+
+
+def fitted(q=1, weighted=False, n=200, **kwargs):
+    """A model, and its rows as Eq. (1) has them, times √w / √Σw."""
+    X, y = make_data(n, 3, q)
+    w = np.random.default_rng(1).uniform(0.2, 3.0, n) if weighted else None
+    model = fit(X, y, w, **kwargs)
+    X1, Y = standardised(X, y, w)
+    if not kwargs.get("standardize", True):
+        X1, Y = np.column_stack([np.ones(n), X]), y.reshape(n, -1)
+    root = np.sqrt(np.ones(n) / n if w is None else w / w.sum())[:, None]
+    return model, X1 * root, Y * root
+
+
+def frozen(model, X):
+    """Eq. (1) with the firing pattern of the model held, as a function of A and W."""
+    F = np.where(X @ model.A_ > 0, 1.0, model.slope)
+
+    def loss(A, W, Y):
+        R = Y - (F * (X @ A)) @ W[:-1] - X[:, :1] * W[-1]
+        return (R**2).sum() + model.lam_ * ((A**2).sum() + (W**2).sum())
+
+    return loss, F
+
+
+def best_gain(parabola):
+    """How much f(t) of a parabola can fall below f(0)."""
+    low, here, high = (parabola(t) for t in (-1.0, 0.0, 1.0))
+    slope, bend = (high - low) / 2, (high + low) / 2 - here
+    return slope**2 / (4 * bend)
+
+
+# ---- gradient -----------------------------------------------------------------------------------
+
+
+@variety
+def test_gradient_against_finite_differences(case):
+    model, X, Y = fitted(**case)
+    loss, _ = frozen(model, X)
+    A, W = model.A_, np.vstack([model.B_, model.b0_])
+    slopes, gains = [], []
+    for V in (A, W):
+        for at in np.ndindex(V.shape):
+            unit = np.zeros(V.shape)
+            unit[at] = 1.0
+
+            def along(t, unit=unit, V=V):
+                return loss(A + t * unit, W, Y) if V is A else loss(A, W + t * unit, Y)
+
+            slopes.append((along(1.0) - along(-1.0)) / 2)  # exact: it is a parabola
+            gains.append(best_gain(along))
+    report = model.report()
+    assert report.gradient_norm == pytest.approx(np.linalg.norm(slopes), rel=1e-5, abs=1e-9)
+    assert report.gradient_cosine**2 == pytest.approx(max(gains) / model.loss_, rel=1e-5, abs=1e-12)
+
+
+@pytest.mark.parametrize("lam", ["auto", 1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_converged_means_a_small_gradient(lam, seed):
+    """The law: and it is said of every ordinary fit that was not cut short."""
+    X, y = make_data(300, 3, seed=seed)
+    model = fit(X, y, lam=lam, random_state=seed, max_iter=400)
+    report = model.report()
+    assert report.status == "converged"
+    assert report.gradient_cosine**2 <= SMALL
+    start = fit(X, y, lam=model.lam_, solver=Algorithm1(), max_iter=0, random_state=seed).report()
+    assert report.gradient_norm < 0.1 * start.gradient_norm
+
+
+def test_a_large_gradient_is_never_called_converged():
+    X, y = make_data(300, 3)
+    model = fit(X, y, tol=10.0, max_iter=400)  # content with any gain
+    report = model.report()
+    assert report.status == ("converged" if report.gradient_cosine**2 <= SMALL else "settled")
+    done = Fit(model._network, model.loss_, model.history_, Status.CONVERGED)
+    assert status_of(done, Budget(400), cosine=0.1) == "settled"
+
+
+# ---- hidden system ------------------------------------------------------------------------------
+
+
+@variety
+def test_hidden_gain_is_that_of_the_best_hidden_layer(case):
+    """Theorem 1, solved as one tall least-squares problem."""
+    model, X, Y = fitted(**case)
+    loss, F = frozen(model, X)
+    A, B, W = model.A_, model.B_, np.vstack([model.B_, model.b0_])
+    n, q = Y.shape
+    Z = (F[:, :, None] * X[:, None, :]).reshape(n, -1)  # neuron-major
+    J = np.vstack([Z * np.repeat(B[:, c], len(A)) for c in range(q)])
+    y = (Y - X[:, :1] * W[-1]).T.ravel()
+    ridge = np.sqrt(model.lam_) * np.eye(A.size)
+    best = np.linalg.lstsq(np.vstack([J, ridge]), np.append(y, np.zeros(A.size)))[0]
+    gain = 1 - loss(best.reshape(A.T.shape).T, W, Y) / loss(A, W, Y)
+    report = model.report()
+    assert report.hidden_gain == pytest.approx(gain, rel=1e-5, abs=1e-10)
+    assert report.system_rank == np.linalg.matrix_rank(J)
+    eigenvalues = np.linalg.eigvalsh(J.T @ J) + model.lam_
+    exact = eigenvalues[-1] / eigenvalues[0]
+    assert exact / 2 <= report.system_condition <= exact * A.size
+    assert report.unknowns == A.size
+
+
+@pytest.mark.parametrize("case", [{}, {"q": 3}, {"q": 2, "slope": 0.1, "lam": 0.1}])
+def test_curvature_is_the_second_derivative(case):
+    model, X, Y = fitted(n=60, n_hidden=3, max_iter=3, **case)
+    _, F = frozen(model, X)
+
+    def loss(A):
+        """With the output layer eliminated."""
+        S = np.hstack([F * (X @ A), X[:, :1]])
+        W = np.linalg.solve(S.T @ S + model.lam_ * np.eye(S.shape[1]), S.T @ Y)
+        return ((Y - S @ W) ** 2).sum() + model.lam_ * ((A**2).sum() + (W**2).sum())
+
+    root = X[0, 0]
+    source = ArraySource(X[:, 1:] / root, Y / root, None, Scaling.identity(3, Y.shape[1]),
+                         audit.NumpyBackend(), 4096)  # fmt: skip
+    problem = Problem(source, model.lam_, model.slope)
+    M, H = curvature(problem, problem, model._network, len(X))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        V = rng.normal(size=model.A_.shape)
+        t = 1e-3
+        second = (loss(model.A_ + t * V) + loss(model.A_ - t * V) - 2 * loss(model.A_)) / (2 * t**2)
+        v = V.T.ravel()
+        assert second == pytest.approx(v @ H @ v, rel=1e-3, abs=1e-6)
+    np.testing.assert_allclose(M, M.T)
+    np.testing.assert_allclose(H, H.T, atol=1e-12)
+
+
+def test_negative_eigenvalues_are_counted():
+    rng = np.random.default_rng(0)
+    for m in (1, 2, 7, 40):
+        M = rng.normal(size=(m, m))
+        M += M.T
+        assert negative_eigenvalues(M) == (np.linalg.eigvalsh(M) < 0).sum()
+    assert negative_eigenvalues(np.array([[0.0, 1.0], [1.0, 0.0]])) == 1  # a 2×2 pivot
+
+
+def test_a_minimum_is_told_from_a_start():
+    x = np.linspace(-1, 1, 200)[:, None]
+    y = np.abs(x).ravel()
+    there = fit(x, y, n_hidden=2, lam=1e-3, max_iter=400).report()
+    assert there.local_minimum
+    assert there.descents == 0
+    assert there.hidden_gain <= SMALL
+    assert not fit(x, y, n_hidden=2, solver="anmin", max_iter=0).report().local_minimum
+
+
+def test_a_saddle_is_no_minimum():
+    """Two equal units on a kinked target: no gradient between them, but a way down apart."""
+    x = np.linspace(-1, 1, 201)[:, None]
+    y = np.sin(6 * x).ravel()
+    one = fit(x, y, n_hidden=1, lam=1e-4, max_iter=100)
+    half = np.sqrt(0.5) * one.A_
+    both = fit(x, y, n_hidden=2, lam=1e-4, solver="anmin", max_iter=0, init=np.hstack([half, half]))
+    report = both.report()
+    assert report.gradient_cosine**2 <= SMALL
+    assert report.descents > 0
+    assert not report.local_minimum
+
+
+# ---- what is not formed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("UNKNOWNS", "24 unknowns"), ("WIDTH", "1 outputs, too many")]
+)
+def test_a_large_system_is_not_formed(monkeypatch, name, reason):
+    monkeypatch.setattr(audit, name, 3)
+    report = fit(*make_data(200, 3)).report()
+    assert report.system_rows == 0
+    assert reason in report.system_note
+    assert report.system_rank is report.hidden_gain is report.local_minimum is None
+    assert f"not formed: {report.system_note}" in " ".join(str(report).split())
+
+
+def test_a_sample_is_stated(monkeypatch):
+    X, y = make_data(900, 3)
+    whole = fit(X, y).report()
+    monkeypatch.setattr(audit, "FEWEST", 400)
+    part = fit(X, y).report()
+    assert (whole.system_rows, part.system_rows) == (900, 400)
+    assert "from 400 rows" in str(part)
+    assert part.gradient_norm == whole.gradient_norm
+    assert part.hidden_gain == pytest.approx(whole.hidden_gain, rel=1.0, abs=1e-4)
+
+
+def test_no_row_is_blown_up():
+    """Working memory is far below that of the N × (d+1)h matrix Z."""
+    X, y = make_data(30_000, 10)
+    model = fit(X, y, n_hidden=30, solver="anmin", max_iter=0)
+    source = ArraySource(X, y[:, None], None, Scaling.fit(X, y[:, None], None),
+                         audit.NumpyBackend(), 4096)  # fmt: skip
+    problem = Problem(source, 1e-3)
+    done = Fit(model._network, model.loss_, model.history_, Status.SOLVED)
+    problem.at(model.A_)  # the source has its batches
+    tracemalloc.start()
+    audit.audit(problem, done, 30)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 30_000 * 330 / 2
+
+
+# ---- units --------------------------------------------------------------------------------------
+
+
+def test_units_are_counted():
+    X, y = make_data(200, 2)
+    far = 100.0
+    A = np.array([
+        # live, nearly the same, mirrored, dead, always on, nothing
+        [0.1, 0.1001, -0.1, -far, far, 0.0],
+        [1.0, 2.0, -1.0, 1.0, 1.0, 0.0],
+        [0.5, 1.0, -0.5, 0.0, 0.0, 0.0],
+    ])  # fmt: skip
+    A[0, 1] *= 2
+    report = fit(X, y, solver="anmin", init=A, max_iter=0).report()
+    assert report.units == report.units_asked == 6
+    assert (report.dead, report.always_on) == (2, 1)
+    assert (report.duplicates, report.mirrored) == (1, 1)
+    leaky = fit(X, y, solver="anmin", init=A, max_iter=0, slope=0.1).report()
+    assert leaky.dead == 1  # all zero; the one that never fires is linear
+
+
+@pytest.mark.parametrize("lam", ["auto", 1e-3])
+def test_units_agree_with_the_model(lam):
+    X, y = make_data(200, 3)
+    model = fit(X, y, lam=lam, n_hidden=20)
+    report = model.report()
+    assert report.units == model.n_hidden_ == model.B_.shape[0]
+    assert report.units_asked == 20
+    removed = report.removed_dead + report.removed_off + report.removed_duplicates
+    assert report.units + removed <= 20
+
+
+def test_removed_units_are_named():
+    report = replace(
+        EASY, units_asked=64, units=59, removed_dead=3, removed_duplicates=2, always_on=1
+    )
+    line = "59 of 64 asked for, 3 dead and 2 duplicate removed; among them 1 always on"
+    assert line in str(report)
+
+
+def test_no_unit_at_all():
+    X, _ = make_data(50, 2)
+    model = ANMINRegressor(random_state=0).fit(X, np.full(50, 2.5))
+    report = model.report()
+    assert report.explained is None
+    assert report.status == "converged"
+    assert str(report)
+
+
+# ---- the floor ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lam", ["auto", 1e-4])
+def test_floor_is_the_residual_of_principal_components(lam):
+    X, Y = make_data(200, 3, 5)
+    Y = Y + np.random.default_rng(0).normal(size=Y.shape)
+    report = fit(X, Y, n_hidden=2, lam=lam).report()
+    pca = PCA(2).fit(Y)
+    left = ((Y - pca.inverse_transform(pca.transform(Y))) ** 2).sum(1).mean()
+    assert report.floor == pytest.approx(left)
+    assert report.mse >= report.floor
+    assert fit(X, Y, n_hidden=5, lam=lam).report().floor is None
+
+
+# ---- invariance ---------------------------------------------------------------------------------
+
+FACTS = [
+    "loss", "mse", "explained", "gradient_norm", "gradient_cosine", "hidden_gain", "system_rank",
+    "system_condition", "descents", "dead", "always_on", "input_spread",
+]  # fmt: skip
+
+
+def start_facts(X, y, w=None, **kwargs):
+    kwargs = {"solver": "anmin", "max_iter": 0, "batch_size": 100} | kwargs
+    report = fit(X, y, w, **kwargs).report().as_dict()
+    return [float(report[name]) for name in FACTS]
+
+
+def test_a_weight_is_a_number_of_rows():
+    X, y = make_data(100, 3, 2)
+    k = np.random.default_rng(0).integers(1, 4, 100)
+    one, other = start_facts(X, y, k), start_facts(np.repeat(X, k, axis=0), np.repeat(y, k, axis=0))
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_batches_do_not_matter():
+    X, y = make_data(9000, 2)
+    np.testing.assert_allclose(start_facts(X, y), start_facts(X, y, batch_size="auto"), rtol=1e-9)
+
+
+def test_units_of_y_scale_the_losses_alone():
+    X, y = make_data(200, 3)
+    one = fit(X, y, lam="auto", max_iter=60).report()
+    other = fit(X, 1000 * y, lam="auto", max_iter=60).report()
+    powers = dict.fromkeys(FACTS, 0) | {"loss": 2, "mse": 2, "lam": 1, "gradient_norm": 1.5}
+    for name, power in powers.items():
+        expected = getattr(one, name) * 1000**power
+        assert getattr(other, name) == pytest.approx(expected, rel=1e-3, abs=1e-9), name
+    assert other.units == one.units
+    assert other.loss == pytest.approx(fit(X, 1000 * y, lam="auto", max_iter=60).loss_)
+
+
+def test_torch_finds_the_same(monkeypatch):
+    torch = pytest.importorskip("torch")
+    from anmin.backends.torch import TorchBackend
+
+    torch.set_num_threads(1)
+    X, y = make_data(200, 3, 2)
+    ours = start_facts(X, y, slope=0.1)
+    monkeypatch.setattr("anmin.estimators.get_backend", lambda *_: TorchBackend("cpu"))
+    np.testing.assert_allclose(start_facts(X, y, slope=0.1), ours, rtol=1e-6)
+
+
+# ---- status and history -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "kwargs"),
+    [
+        ("out of iterations", {"max_iter": 1}),
+        ("out of iterations", {"max_iter": 0}),
+        ("out of time", {"max_time": 0.0, "max_iter": None}),
+        ("out of time", {"max_time": 1e-9, "solver": "anmin"}),
+        ("finished", {"solver": "anmin", "max_iter": 3}),
+        ("degenerate", {"solver": Algorithm1(tau=1e6, degenerate="stop")}),
+        ("converged", {"max_iter": 400}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_status(status, kwargs):
+    report = fit(*make_data(200, 3), **kwargs).report()
+    assert report.status == status
+    assert report.message in str(report).replace("\n              ", " ")
+
+
+def test_interrupted():
+    model = fit(*make_data(100, 2), max_iter=2)
+    done = Fit(model._network, model.loss_, model.history_, Status.INTERRUPTED)
+    assert status_of(done, Budget(10), cosine=0.0) == "interrupted"
+
+
+def test_stopped_early():
+    X, y = make_data(100, 3)
+    y = np.random.default_rng(0).normal(size=100)  # nothing to learn
+    model = fit(X, y, lam=1e-6, n_hidden=30, early_stopping=True, max_iter=400)
+    report = model.report()
+    assert report.status == "stopped early"
+    assert report.explained == pytest.approx(model.score(X, y))
+    assert report.loss >= report.mse
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"lam": "auto"}, {"solver": "anmin"}, {"max_iter": 0}])
+def test_history_is_summed_up(kwargs):
+    model = fit(*make_data(200, 3), **kwargs)
+    report, curve = model.report(), model.loss_curve_
+    assert report.steps == model.n_iter_ == report.accepted + report.rejected
+    assert report.accepted == (np.diff(np.minimum.accumulate(curve)) < 0).sum()
+    assert report.loss == pytest.approx(model.loss_, rel=1e-9)
+    assert report.start_loss == curve[0]
+    assert report.lam == model.lam_
+    assert report.mse == pytest.approx(model.history_[int(np.argmin(curve))].mse, rel=1e-6)
+    assert 0 <= report.seconds_to_10_percent <= report.seconds_to_1_percent <= report.seconds
+    assert sum(report.phases.values()) == pytest.approx(1.0)
+    assert ("choosing lam" in report.phases) == report.lam_chosen == (kwargs.get("lam") == "auto")
+    assert 0 <= report.late_gain < 1
+
+
+def test_explained_is_the_score():
+    X, y = make_data(200, 3)
+    model = fit(X, y)
+    assert model.report().explained == pytest.approx(model.score(X, y))
+
+
+def test_classifier_reports_too():
+    X, y = load_iris(return_X_y=True)
+    report = ANMINClassifier(n_hidden=8, random_state=0).fit(X, y).report()
+    assert (report.rows, report.inputs, report.outputs) == (150, 4, 3)
+    assert report.mse < 0.1
+
+
+def test_report_needs_a_fit():
+    with pytest.raises(NotFittedError):
+        ANMINRegressor().report()
+
+
+# ---- files and words ----------------------------------------------------------------------------
+
+EASY = fit(*make_data(400, 3), n_hidden=4, max_iter=400).report()
+
+
+def test_json_and_back():
+    text = json.dumps(EASY.as_dict(), allow_nan=False)
+    assert Report.from_dict(json.loads(text)) == EASY
+    assert json.loads(text)["advice"] == list(EASY.advice)
+    assert pickle.loads(pickle.dumps(EASY)) == EASY
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("case", FINE.values(), ids=FINE.keys())
+@pytest.mark.parametrize("solver", ["anmin", "varpro"])
+def test_odd_input_gives_plain_numbers(case, solver):
+    X, y, w, parameters = case
+    model = regressor(**({"solver": solver} | parameters)).fit(X, y, sample_weight=w)
+    report = model.report()
+    assert Report.from_dict(json.loads(json.dumps(report.as_dict(), allow_nan=False))) == report
+    assert "nan" not in str(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("status", 3), ("rows", 1.5), ("rows", True), ("rows", None), ("loss", "0"),
+        ("loss", float("nan")), ("loss", None), ("condition", ...), ("lam_chosen", 1),
+        ("system_condition", float("inf")), ("local_minimum", 0), ("phases", [1]),
+        ("phases", {"descend": "x"}), ("phases", {1: 0.5}), ("explained", "much"),
+        ("loss", 10**400),
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_refused(name, value):
+    values = EASY.as_dict() | {name: value}
+    if value is ...:
+        del values["loss"]
+        name = "loss"
+    with pytest.raises(ValueError, match=name):
+        Report.from_dict(values)
+
+
+def test_text_is_neat():
+    lines = str(EASY).splitlines()
+    assert max(map(len, lines)) <= 96
+    labels = [line[:14].strip() for line in lines]
+    assert [label for label in labels if label] == [
+        "status", "data", "loss", "gradient", "steps", "time", "units", "hidden system", "minimum",
+    ]  # fmt: skip
+    assert repr(EASY) == str(EASY)
+
+
+def test_html_is_escaped():
+    page = replace(EASY, message="<b>&")._repr_html_()
+    assert "&lt;b&gt;&amp;" in page
+    assert page.startswith("<table>")
+
+
+def test_a_gradient_that_overflows_is_said_to():
+    assert "too large for a number" in str(replace(EASY, gradient_norm=None))
+
+
+ADVICE = {
+    "more time": ({"status": "out of time", "late_gain": 0.02}, "more time (max_time).* 2%"),
+    "more steps": ({"status": "out of iterations", "late_gain": 0.02}, "more time (max_iter)"),
+    "a slope": ({"status": "interrupted", "gradient_cosine": 0.1}, "more time (max_time).* 1%"),
+    "tol": ({"status": "settled", "gradient_cosine": 0.1}, "Lower tol.* 1%"),
+    "singular": ({"system_condition": None, "system_rank": 5}, "Raise lam.*singular.*rank 5"),
+    "condition": ({"system_condition": 1e14}, "Raise lam.*1.0e"),
+    "noise": ({"rows": 10}, "held-out rows"),
+    "fewer": ({"units_asked": 10, "removed_dead": 6}, "Fewer units will do: 6 of 10.*n_hidden=4"),
+    "idle": ({"dead": 2, "off": 1}, "3 of 4 do nothing"),
+    "repeats": ({"duplicates": 2}, "2 of 4 nearly repeat"),
+    "linear": ({"always_on": 3}, "3 fire on every row.*1 linear"),
+    "floor": ({"floor": 1.0, "mse": 1.05}, "Use more units: 4 cannot"),
+    "more": ({"explained": 0.5, "rows": 10_000}, "More units may help: all 4.*50.0%"),
+    "scale": ({"input_spread": 1e4}, "Standardise X.*10,000"),
+}
+
+
+@pytest.mark.parametrize(("facts", "text"), ADVICE.values(), ids=ADVICE.keys())
+def test_advice_follows_from_a_fact(facts, text):
+    assert EASY.advice == ()
+    (line,) = replace(EASY, **facts).advice
+    words = text.replace("(", r"\(").replace(")", r"\)")
+    assert re.search(words, line)
+    assert line in " ".join(str(replace(EASY, **facts)).split())
+
+
+QUIET = {
+    "time spent, loss flat": {"status": "out of time", "late_gain": 1e-5},
+    "lam was chosen": {"rows": 10, "lam_chosen": True},
+    "units were chosen": {"units_asked": 64, "removed_off": 9, "lam_chosen": True},
+    "not formed": {"system_rows": 0, "system_condition": None},
+    "far from the floor": {"floor": 1.0, "mse": 2.0},
+    "room for more units": {"explained": 0.5, "rows": 10_000, "units_asked": 9},
+    "too few rows for more": {"explained": 0.5, "rows": 100},
+    "one linear unit": {"always_on": 1},
+}
+
+
+@pytest.mark.parametrize("facts", QUIET.values(), ids=QUIET.keys())
+def test_no_advice_without_a_reason(facts):
+    assert replace(EASY, **facts).advice == ()
+
+
+def test_advice_of_real_fits():
+    X, y = make_data(300, 3)
+    raw = fit(1e4 + X, y, standardize=False, solver="anmin", max_iter=1)
+    assert any("Standardise X" in line for line in raw.report().advice)
+    greedy = fit(X[:40], y[:40], n_hidden=30, lam=0.0, max_iter=3)
+    assert sum("aise lam" in line for line in greedy.report().advice) == 2
