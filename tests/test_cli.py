@@ -70,8 +70,24 @@ def test_help(run, words):
     assert "demo" in result.stdout
 
 
-def test_help_has_examples(run):
-    assert "anmin demo --json" in run("--help").stdout
+@pytest.mark.parametrize("command", ["fit", "predict", "report", "export"])
+def test_help_has_examples(run, command):
+    assert f"anmin {command} m.anmin" in run("--help").stdout.replace(
+        "train.csv --target", "m.anmin"
+    )
+    assert f"anmin {command} " in run(command, "--help").stdout.partition("Examples")[2]
+
+
+def test_the_commands_come_in_the_order_of_use(run):
+    help_text = run("--help").stdout.partition("Commands")[2]
+    places = [help_text.index(f" {name} ") for name in ("fit", "predict", "report", "export")]
+    assert places == sorted(places)
+
+
+def test_the_help_does_not_wait_for_what_only_a_command_needs():
+    code = "import sys, anmin.cli; print(*{'matplotlib', 'torch', 'onnx'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_an_unknown_command_is_an_error(run):
@@ -88,7 +104,7 @@ def test_main_runs_the_command_line(monkeypatch, capsys):
     assert anmin.__version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["typer", "rich", "matplotlib"])
+@pytest.mark.parametrize("name", ["typer", "rich", "matplotlib", "pandas"])
 def test_a_missing_library_is_one_line_with_the_remedy(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(SystemExit) as stop:

@@ -6,7 +6,8 @@ from importlib.util import find_spec
 
 def main() -> None:
     """Run the command line; where its libraries are missing, say how to get them."""
-    missing = [name for name in ("typer", "rich", "matplotlib") if find_spec(name) is None]
+    needed = ("typer", "rich", "matplotlib", "pandas")
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         sys.exit(f'The command line needs {", ".join(missing)}: pip install "anmin[cli]"')
     from anmin.cli import app

@@ -1,0 +1,189 @@
+"""From the columns of a table to the inputs of a network.
+
+Numbers and booleans are taken as they are. A text column becomes one 0/1 input for each of its
+categories, `colour=red`, when that is asked for; the categories are those of the training table, in
+alphabetical order. Nothing is guessed: a missing value or a text that is not expected is an error
+which names the column and the row.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from anmin.cli.app import InputError, note
+from anmin.cli.tables import Sheet, is_number, quoted
+
+MOST_CATEGORIES = 200
+MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "-nan", "<na>")  # among numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The columns that a network reads, and the categories of those that hold text."""
+
+    names: tuple[str, ...]
+    categories: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """For each column the inputs that come from it."""
+        return {
+            name: [f"{name}={text}" for text in self.categories[name]]
+            if name in self.categories
+            else [name]
+            for name in self.names
+        }
+
+    @property
+    def encoded(self) -> list[str]:
+        """Names of the network's inputs, in order."""
+        return [name for group in self.groups.values() for name in group]
+
+    def encode(self, sheet: Sheet, unknown: bool = False) -> pd.DataFrame:
+        """The network's inputs for each row, all numbers.
+
+        A category that the training table did not have is an error; with `unknown` the row is
+        zero in all inputs of that column instead.
+        """
+        absent = [name for name in self.names if name not in sheet.columns]
+        if absent:
+            raise InputError(
+                f"{sheet.name} lacks what the model needs: {quoted(absent)}; "
+                f"it has {quoted(sheet.columns)}"
+            )
+        plain = [name for name in self.names if name not in self.categories]
+        columns = dict(zip(plain, numbers(sheet, plain).T, strict=True))
+        for name, known in self.categories.items():
+            columns |= one_hot(sheet, name, known, unknown)
+        return pd.DataFrame({name: columns[name] for name in self.encoded})
+
+
+def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inputs:
+    """The inputs that these columns give; text needs leave to be encoded."""
+    names = tuple(names)
+    if not names:
+        raise InputError(f"no column of {sheet.name} is left as an input")
+    texts = [name for name in names if is_text(sheet.table[name])]
+    if texts and not encode_text:
+        raise InputError(
+            f"{describe_text(sheet, texts)}. Inputs must be numbers: encode text with --one-hot, "
+            f"or leave it out with --drop {texts[0]!r}"
+        )
+    return Inputs(names, {name: categories(sheet, name) for name in texts})
+
+
+def describe_text(sheet: Sheet, names: list[str]) -> str:
+    """Which columns hold text, and where the first is in each."""
+    examples = []
+    for name in names:
+        texts = texts_of(sheet.table[name])
+        row = next((i for i, text in enumerate(texts) if text and not is_number(text)), 0)
+        examples.append(f"{name!r} ({texts[row]!r} in row {row + 1})")
+    return f"{sheet.name} has text in the column{'s' * (len(names) > 1)} {', '.join(examples)}"
+
+
+def categories(sheet: Sheet, name: str) -> list[str]:
+    """The different texts of a column, in alphabetical order."""
+    texts = texts_of(sheet.table[name])
+    refuse_missing(sheet, name, texts == "")
+    found = sorted(set(texts))
+    if len(found) > MOST_CATEGORIES:
+        raise InputError(
+            f"the column {name!r} of {sheet.name} has {len(found)} different texts, more than "
+            f"{MOST_CATEGORIES}; leave it out with --drop {name!r}, or merge some of them"
+        )
+    return found
+
+
+def one_hot(sheet: Sheet, name: str, known: list[str], unknown: bool) -> dict[str, np.ndarray]:
+    """A 0/1 input for each known category."""
+    texts = texts_of(sheet.table[name])
+    refuse_missing(sheet, name, texts == "")
+    strange = np.flatnonzero(~pd.Series(texts).isin(known))
+    if len(strange):
+        found = f"{texts[strange[0]]!r} in row {strange[0] + 1}"
+        if not unknown:
+            raise InputError(
+                f"the column {name!r} of {sheet.name} has the unknown category {found}; the model "
+                f"knows {quoted(known)}. --allow-unknown predicts such rows with none of them"
+            )
+        note(f"{name!r} has unknown categories in {len(strange)} rows, the first {found}")
+    return {f"{name}={text}": (texts == text).astype(float) for text in known}
+
+
+def texts_of(column: pd.Series) -> np.ndarray:
+    """The column as texts without surrounding blanks, a missing value as ""."""
+    texts = column.astype(object).where(column.notna(), "")
+    return np.array([str(text).strip() for text in texts], dtype=object)
+
+
+def as_numbers(column: pd.Series) -> np.ndarray | None:
+    """The column as floats with NaN for missing values, or None where it is something else.
+
+    >>> as_numbers(pd.Series(["1", "NA", "2.5"]))
+    array([1. , nan, 2.5])
+    >>> as_numbers(pd.Series(["1", "red"])) is None
+    True
+    """
+    if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
+        if types.is_complex_dtype(column.dtype):
+            return None
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    if not holds_texts(column):
+        return None
+    texts = pd.Series(texts_of(column)).str.lower()
+    missing = texts.isin(MISSING)
+    words = texts.replace({"true": "1", "false": "0"})
+    found = pd.to_numeric(words.where(~missing), errors="coerce")
+    return None if (found.isna() & ~missing).any() else found.to_numpy(dtype=float)
+
+
+def holds_texts(column: pd.Series) -> bool:
+    """Whether the values are texts, or Python objects such as those that stand for numbers."""
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        kind = kind.categories.dtype
+    return bool(types.is_string_dtype(kind) or types.is_object_dtype(kind))
+
+
+def is_text(column: pd.Series) -> bool:
+    """Whether the values are texts that are not all numbers."""
+    return holds_texts(column) and as_numbers(column) is None
+
+
+def numbers(sheet: Sheet, names: Collection[str]) -> np.ndarray:
+    """Columns as one matrix (rows, columns) of finite numbers."""
+    X = np.empty((len(sheet.table), len(names)))
+    for k, name in enumerate(names):
+        values = as_numbers(sheet.table[name])
+        if values is None:
+            raise InputError(f"{what_else(sheet, name)}, where numbers are needed")
+        refuse_missing(sheet, name, np.isnan(values))
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise InputError(
+                f"the column {name!r} of {sheet.name} is infinite in row {infinite[0] + 1}; "
+                "correct or remove the row"
+            )
+        X[:, k] = values
+    return X
+
+
+def what_else(sheet: Sheet, name: str) -> str:
+    """What a column holds that are not numbers."""
+    if holds_texts(sheet.table[name]):
+        return describe_text(sheet, [name])
+    return f"the column {name!r} of {sheet.name} holds {sheet.table[name].dtype}"
+
+
+def refuse_missing(sheet: Sheet, name: str, missing: np.ndarray) -> None:
+    rows = np.flatnonzero(missing)
+    if len(rows):
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        raise InputError(
+            f"the column {name!r} of {sheet.name} has no value in row {rows[0] + 1}{more}; "
+            "fill it in, or remove the row"
+        )

@@ -1,0 +1,112 @@
+"""Numbers about a fitted model: its errors, its inputs, its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+from sklearn.base import is_classifier
+
+from anmin.plotting.common import outputs
+
+SHUFFLES = 5
+MOST_ROWS = 2000  # that are shuffled
+
+Errors = dict[str, dict[str, float]]  # target → name → error
+Groups = Mapping[str, Sequence[int]]  # a column of the data → the inputs that come from it
+
+
+def errors(
+    model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None,
+    targets: Sequence[str] = ("y",),
+) -> Errors:  # fmt: skip
+    """Errors on given rows, for each target.
+
+    Regression: mean squared error, its root, mean absolute error, R². Classification: accuracy and
+    log-loss.
+
+    >>> import numpy as np
+    >>> from anmin import ANMINRegressor
+    >>> x = np.linspace(-1, 1, 60)[:, None]
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, x.ravel())
+    >>> errors(model, x, x.ravel())["y"]["mse"] < 1e-3
+    True
+    """
+    said = outputs(model, X)
+    if is_classifier(model):
+        best = model.classes_[said.argmax(axis=1)]
+        accuracy = float(metrics.accuracy_score(y, best, sample_weight=weight))
+        known = np.isin(y, model.classes_)
+        if not known.all():  # a class that the model has never seen has no probability
+            return {targets[0]: {"accuracy": accuracy}}
+        loss = metrics.log_loss(y, said, labels=model.classes_, sample_weight=weight)
+        return {targets[0]: {"accuracy": accuracy, "log_loss": float(loss)}}
+    Y = y.reshape(len(y), -1)
+    return {name: regression_errors(Y[:, k], said[:, k], weight) for k, name in enumerate(targets)}
+
+
+def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> dict[str, float]:
+    mse = float(np.average((said - y) ** 2, weights=w))
+    spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    return {
+        "mse": mse,
+        "rmse": mse**0.5,
+        "mae": float(np.average(np.abs(said - y), weights=w)),
+        "r2": 1 - mse / spread if spread > 0 else float("nan"),
+    }
+
+
+def input_weights(model: Any, groups: Groups) -> dict[str, float]:
+    """The share of each column in the weights: |A_kj| ‖B_j‖ summed over the hidden units j.
+
+    The inputs are standardised there, so the shares can be compared.
+
+    >>> import numpy as np
+    >>> from anmin import ANMINRegressor
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(X, X[:, 0])
+    >>> share = input_weights(model, {"a": [0], "b": [1]})
+    >>> share["a"] > share["b"]
+    True
+    """
+    size = np.abs(model.A_[1:]) @ np.linalg.norm(model.B_, axis=1)  # (d,)
+    total = size.sum() or 1.0
+    return {name: float(size[list(group)].sum() / total) for name, group in groups.items()}
+
+
+def permutation_importance(
+    model: Any, X: np.ndarray, y: np.ndarray, groups: Groups, weight: np.ndarray | None = None
+) -> dict[str, float]:
+    """How much the score (R², or accuracy) falls when a column is shuffled.
+
+    The inputs that come from one column of the data are shuffled together.
+
+    >>> import numpy as np
+    >>> from anmin import ANMINRegressor
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(X, X[:, 0])
+    >>> fall = permutation_importance(model, X, X[:, 0], {"a": [0], "b": [1]})
+    >>> fall["a"] > fall["b"]
+    True
+    """
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(X))[:MOST_ROWS]
+    X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
+    key = "accuracy" if is_classifier(model) else "r2"
+    targets = ["y"] if is_classifier(model) else [str(k) for k in range(y[0].size)]
+
+    def score(Z: np.ndarray) -> float:
+        found = errors(model, Z, y, weight, targets).values()
+        return float(np.mean([each[key] for each in found]))
+
+    whole, fall = score(X), {}
+    for name, group in groups.items():
+        scores = []
+        for _ in range(SHUFFLES):
+            Z = X.copy()
+            Z[:, list(group)] = X[rng.permutation(len(X))][:, list(group)]
+            scores.append(score(Z))
+        fall[name] = whole - float(np.mean(scores))
+    return fall

@@ -1,0 +1,77 @@
+"""The methods by name: what the tables call them, and the function that trains one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from anmin.reproduce import gradient, ours, paper, rivals
+from anmin.reproduce.protocol import Setup, Split
+from anmin.reproduce.record import Fit
+
+Trainer = Callable[[Split, Setup], Fit]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: its title, how it is trained, and what it needs."""
+
+    title: str
+    train: Trainer
+    torch: bool = False
+    outputs: int | None = None  # that it can take; None for any number
+
+
+METHODS = {
+    "sgd": Method("SGD", gradient.sgd, torch=True),
+    "adam": Method("Adam", gradient.adam, torch=True),
+    "adam-l": Method("Adam-L", partial(gradient.adam, slope=0.1), torch=True),
+    "lbfgs": Method("LBFGS", gradient.lbfgs, torch=True),
+    "anmin": Method("ANMIN", ours.anmin),
+    "anmin-l": Method("ANMIN-L", partial(ours.anmin, slope=0.1)),
+    "adam-scaled": Method("Adam, y standardised", partial(gradient.adam, scaled=True), torch=True),
+    "lbfgs-wolfe": Method("L-BFGS, line search", rivals.line_searched),
+    "trees": Method("Boosted trees", rivals.boosted_trees, outputs=1),
+    "varpro": Method('solver="varpro"', ours.varpro),
+    "default": Method("ANMINRegressor()", ours.default),
+}
+PAPER = paper.METHODS
+FAIR = tuple(name for name in METHODS if name not in PAPER)
+SIMULATED = ("adam", "anmin")
+
+SGD_TRIAL = "sgd-rate"
+GROWTH = {
+    "growth-cholesky": "ANMIN, M formed",
+    "growth-cg": "ANMIN, M only multiplied",
+}
+LANDSCAPE = {"anmin": "landscape", "anmin-l": "landscape-l"}
+ABLATION = {
+    f"ablation-{name}-{number}": (number, arithmetic)
+    for name, arithmetic in ours.ARITHMETICS.items()
+    for number in ours.ABLATION
+}
+
+SPECIAL = {
+    SGD_TRIAL: Method("trial of the rate of SGD", gradient.sgd_trial, torch=True),
+    **{
+        name: Method(title, partial(ours.growth, linear_solver=name.partition("-")[2]))
+        for name, title in GROWTH.items()
+    },
+    LANDSCAPE["anmin"]: Method("ln|M + λI|", ours.landscape),
+    LANDSCAPE["anmin-l"]: Method("ln|M + λI|, leaky", partial(ours.landscape, slope=0.1)),
+    **{
+        name: Method(
+            f"ablation {number}, {arithmetic.title}",
+            partial(ours.anmin, experiment=ours.ABLATION[number], arithmetic=arithmetic),
+        )
+        for name, (number, arithmetic) in ABLATION.items()
+    },
+}
+
+
+def find_method(name: str) -> Method:
+    """A method by its name in the table on disk.
+
+    >>> find_method("adam-l").title
+    'Adam-L'
+    """
+    return METHODS.get(name) or SPECIAL[name]

@@ -1,0 +1,300 @@
+"""`anmin fit` as a user meets it: options, held-out rows, the summary, Ctrl-C."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason='the command line needs the extra "cli"')
+pytest.importorskip("pandas", reason='the command line needs the extra "cli"')
+
+import pandas as pd
+from typer.testing import CliRunner
+
+from anmin import ANMINClassifier, ANMINRegressor, history, load_model
+from anmin.cli import app
+from anmin.cli.progress import FitProgress, standing, watching
+
+QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
+
+
+def things(n=120, seed=0):
+    """Text, numbers, a boolean, two targets, a class and weights."""
+    rng = np.random.default_rng(seed)
+    colour, size = rng.choice(["red", "green", "blue"], n), rng.uniform(1, 10, n)
+    old = rng.integers(0, 2, n).astype(bool)
+    price = size * np.where(colour == "red", 2, 1) + 5 * old
+    kind = np.where(price > 10, "dear", "cheap")
+    columns = {"colour": colour, "size": size, "old": old, "w": rng.uniform(1, 2, n)}
+    return pd.DataFrame(columns | {"price": price, "double": 2 * price, "kind": kind})
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run a command line in a folder with things.csv."""
+    monkeypatch.chdir(tmp_path)
+    things().to_csv("things.csv", index=False)
+    return lambda *words, **kwargs: CliRunner().invoke(app, words, env={"COLUMNS": "120"}, **kwargs)
+
+
+def fit(run, *words):
+    """Fit quickly from the numbers alone, and return the JSON."""
+    plain = () if "--features" in words else ("--features", "size", "--features", "old")
+    result = run("fit", "things.csv", *QUICK, *plain, "-o", "m.anmin", "--json", *words)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_the_summary_says_all_that_counts(run):
+    result = run("fit", "things.csv", "-t", "price", "--drop", "kind", "--one-hot", *QUICK)
+    assert result.exit_code == 0, result.output
+    words = ("price", "MSE", "R²", "96 rows to fit, 24 rows to test", "hidden units",
+             "things.anmin", "fitted on all 120 rows", "without the 24 test rows")  # fmt: skip
+    for word in words:
+        assert word in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_holds_the_errors_and_the_sizes(run):
+    facts = fit(run, "-t", "price")
+    assert (facts["rows_train"], facts["rows_test"], facts["refitted_on_all_rows"]) == (
+        96,
+        24,
+        True,
+    )
+    assert facts["parameters"] == 3 * 4 + 5
+    assert facts["model"] == "m.anmin"
+    assert facts["test"]["price"]["mse"] == pytest.approx(facts["test"]["price"]["rmse"] ** 2)
+    assert not facts["interrupted"]
+
+
+def test_the_saved_model_is_the_one_that_was_reported(run):
+    facts = fit(run, "-t", "price")
+    model, table = load_model("m.anmin"), things()
+    X = table[["size", "old"]].astype(float)
+    error = np.mean((model.predict(X) - table["price"]) ** 2)
+    assert error == pytest.approx(facts["train"]["price"]["mse"])  # refitted: on all rows
+    assert list(model.feature_names_in_) == ["size", "old"]
+    assert model.solver == "varpro"
+    facts = fit(run, "-t", "price", "--no-refit")
+    error = np.mean((load_model("m.anmin").predict(X) - table["price"]) ** 2)
+    train, test = (facts[part]["price"]["mse"] for part in ("train", "test"))
+    assert error == pytest.approx(0.8 * train + 0.2 * test)
+
+
+def test_without_a_test_all_rows_are_fitted_once(run):
+    facts = fit(run, "-t", "price", "--test-size", "0")
+    assert (facts["rows_train"], facts["rows_test"], facts["test"]) == (120, 0, {})
+    result = run(
+        "fit", "things.csv", "-t", "price", "--features", "size", *QUICK, "--test-size", "0"
+    )
+    assert "no rows were held out" in result.stdout
+
+
+def test_several_targets(run):
+    facts = fit(run, "-t", "price", "-t", "double")
+    assert list(facts["test"]) == ["price", "double"]
+    assert facts["outputs"] == 2
+
+
+def test_weights_count_in_the_fit_and_in_the_errors(run):
+    plain, weighted = fit(run, "-t", "price"), fit(run, "-t", "price", "--weight", "w")
+    assert plain["test"] != weighted["test"]
+    table, X = things(), things()[["size", "old"]].astype(float)
+    gap = (load_model("m.anmin").predict(X) - table["price"]) ** 2
+    expected = np.average(gap, weights=table["w"])
+    assert weighted["train"]["price"]["mse"] == pytest.approx(expected)
+
+
+def test_classes(run):
+    facts = fit(run, "-t", "kind", "--classify")
+    assert facts["estimator"] == "ANMINClassifier"
+    assert set(facts["test"]["kind"]) == {"accuracy", "log_loss"}
+    assert load_model("m.anmin").classes_.tolist() == ["cheap", "dear"]
+    assert fit(run, "-t", "old", "--classify", "--features", "size")["test"]["old"]["accuracy"] > 0
+
+
+def test_a_class_too_rare_to_be_split_evenly(run):
+    table = things()
+    table.loc[0, "kind"] = "odd"
+    table.to_csv("things.csv", index=False)
+    assert fit(run, "-t", "kind", "--classify")["rows_test"] == 24
+
+
+def test_the_settings_reach_the_estimator(run):
+    words = ("--slope", "0.1", "--solver", "anmin", "--n-init", "1", "--device", "cpu", "--seed",
+             "7", "--intervals", "--max-time", "100")  # fmt: skip
+    fit(run, "-t", "price", *words)
+    found = load_model("m.anmin").get_params()
+    expected = {
+        "slope": 0.1, "solver": "anmin", "n_init": 1, "device": "cpu", "random_state": 7,
+        "intervals": True, "max_time": 100, "n_hidden": 4, "lam": 1e-3, "max_iter": 5,
+    }  # fmt: skip
+    assert expected.items() <= found.items()
+
+
+def test_the_name_of_the_model_follows_the_data(run, tmp_path):
+    run("fit", "things.csv", "-t", "price", "--features", "size", *QUICK)
+    assert (tmp_path / "things.anmin").is_file()
+
+
+def test_a_table_from_a_pipe(run, tmp_path):
+    text = (tmp_path / "things.csv").read_text()
+    result = run("fit", "-", "-t", "price", "--features", "size", *QUICK, input=text)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "model.anmin").is_file()
+
+
+def test_a_table_without_header(run, tmp_path):
+    things()[["size", "w", "price"]].to_csv("things.csv", index=False, header=False)
+    result = run("fit", "things.csv", "-t", "x2", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "no header: its columns are x0 … x2" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "which column is to be predicted?"),
+        (("-t", "cost"), "no column 'cost'"),
+        (("-t", "price", "--drop", "hue"), "no column 'hue'"),
+        (("-t", "price", "--features", "hue"), "no column 'hue'"),
+        (("-t", "price", "--weight", "hue"), "no column 'hue'"),
+        (("-t", "price"), "'colour' ("),
+        (("-t", "kind", "--one-hot"), "--classify"),
+        (("-t", "kind", "-t", "old", "--classify"), "one target"),
+        (("-t", "size", "--classify", "--features", "w"), "leave --classify out"),
+        (("-t", "price", "--features", "price"), "left as an input"),
+        (("-t", "price", "--features", "size", "--lam", "-1"), "lam must be"),
+        (("-t", "price", "--features", "size", "--n-hidden", "many"), "n_hidden must be"),
+        (("-t", "price", "--features", "size", "--solver", "magic"), "solver must be"),
+        (("-t", "price", "--features", "size", "--device", "abacus"), "abacus"),
+        (("-t", "price", "--features", "size", "--test-size", "0.01"), "--test-size 0"),
+        (("-t", "price", "--features", "size", "-o", "no/m.anmin"), "there is no folder no"),
+        (("-t", "price", "--features", "size", "-o", "."), "is a folder"),
+        (("-t", "price", "--features", "size", "-o", "things.csv"), "is also the input"),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_exit_code_2(run, words, complaint):
+    result = run("fit", "things.csv", *words)
+    assert result.exit_code == 2, result.output
+    assert complaint in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(run, monkeypatch):
+    monkeypatch.setattr("anmin.cli.tables.read", None)
+    assert run("fit", "things.csv", "-t", "price", "-o", "no/m.anmin").exit_code == 2
+
+
+def test_a_folder_that_is_not_ours_is_refused(run, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    result = run("fit", "things.csv", "-t", "price")
+    assert result.exit_code == 2
+    assert "not yours to write" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (MemoryError(), 1, "out of memory"),
+        (OSError(28, "No space left on device"), 1, "No space left"),
+        (KeyboardInterrupt(), 130, "nothing was written"),
+    ],
+)
+def test_a_failure_is_one_line(run, monkeypatch, error, code, words):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("anmin.cli.training.take_apart", fail)
+    result = run("fit", "things.csv", "-t", "price")
+    assert result.exit_code == code
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Press Ctrl-C at the step of that number, counted over all fits."""
+
+    def at(step):
+        original, seen = history.Journal.note, []
+
+        def note(self, *args, **kwargs):
+            answer = original(self, *args, **kwargs)
+            seen.append(1)
+            if len(seen) == step:
+                signal.raise_signal(signal.SIGINT)
+            return answer
+
+        monkeypatch.setattr(history.Journal, "note", note)
+
+    return at
+
+
+def test_ctrl_c_keeps_the_best_network(run, interrupt):
+    interrupt(at_first_fit := 3)
+    result = run("fit", "things.csv", "-t", "price", "--features", "size", *QUICK, "-o", "m.anmin")
+    assert result.exit_code == 130, result.output
+    assert "Stopped early. The model in m.anmin is the tested one" in result.stdout
+    assert "best network so far" in result.stderr
+    assert load_model("m.anmin").n_iter_ < at_first_fit
+
+
+def test_ctrl_c_in_the_second_fit_keeps_the_tested_model(run, interrupt):
+    interrupt(8)
+    words = ("--features", "size", *QUICK, "--json", "-o", "m.anmin")
+    result = run("fit", "things.csv", "-t", "price", *words)
+    assert result.exit_code == 130, result.output
+    facts = json.loads(result.stdout)
+    assert facts["interrupted"]
+    assert not facts["refitted_on_all_rows"]
+    assert facts["iterations"] == 5
+
+
+def test_the_time_is_shared_by_both_fits(run, monkeypatch):
+    given = []
+    original = ANMINRegressor.fit
+
+    def spy(self, *args, **kwargs):
+        given.append(self.max_time)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(ANMINRegressor, "fit", spy)
+    fit(run, "-t", "price", "--max-time", "60")
+    assert given == [30, 30]
+
+
+@pytest.mark.parametrize("cls", [ANMINRegressor, ANMINClassifier])
+@pytest.mark.parametrize("solver", ["varpro", "anmin"])
+def test_a_watched_fit_is_the_same_fit(cls, solver):
+    X, y = things()[["size", "old"]].to_numpy(float), things()["old"].to_numpy(int)
+    plain, watched = (cls(4, solver=solver, max_iter=5, random_state=0) for _ in range(2))
+    plain.fit(X, y)
+    progress = FitProgress()
+    progress.name("test")
+    with watching(watched, progress):
+        watched.fit(X, y)
+    assert watched.solver == solver
+    assert np.array_equal(watched.A_, plain.A_)
+    stand = standing(progress.running, progress.steps)
+    assert 0 < stand["completed"] <= 1
+    assert float(stand["loss"].removeprefix("loss ")) == pytest.approx(plain.loss_, rel=1e-3)
+    list(progress.get_renderables())
+    (line,) = progress.tasks
+    assert line.completed > 0
+    assert line.fields["loss"] == stand["loss"]
+
+
+def test_no_progress_where_nobody_looks(run):
+    result = run("fit", "things.csv", "-t", "price", "--features", "size", *QUICK)
+    assert result.stderr == ""
+
+
+def test_abalone_with_all_defaults(run, paper_data):
+    result = run("fit", str(paper_data / "abalone.csv"), "-t", "x7", "-o", "m.anmin", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["test"]["x7"]["mse"] <= 4.6

@@ -1,0 +1,290 @@
+"""`anmin predict` and `anmin report` as a user meets them."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer", reason='the command line needs the extra "cli"')
+pytest.importorskip("pandas", reason='the command line needs the extra "cli"')
+
+import pandas as pd
+from typer.testing import CliRunner
+
+from anmin import ANMINRegressor, load_model
+from anmin.cli import app
+
+QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5", "--json")
+
+
+def things(n=80):
+    rng = np.random.default_rng(0)
+    colour, size = rng.choice(["red", "green"], n), rng.uniform(1, 10, n)
+    price = size * np.where(colour == "red", 2, 1)
+    kind = np.where(price > 8, "dear", "cheap")
+    return pd.DataFrame({"id": range(n), "colour": colour, "size": size, "price": price,
+                         "kind": kind, "double": 2 * price, "w": 1.0})  # fmt: skip
+
+
+def invoke(*words, **kwargs):
+    return CliRunner().invoke(app, words, env={"COLUMNS": "120"}, **kwargs)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A folder with things.csv and models of it."""
+    folder = tmp_path_factory.mktemp("models")
+    table = folder / "things.csv"
+    things().to_csv(table, index=False)
+    things()[["price", "size"]].to_csv(folder / "bare.csv", index=False, header=False)
+    inputs = ("--features", "colour", "--features", "size", "--one-hot")
+    fits = {
+        "prices": ("-t", "price", *inputs, "--intervals", "--weight", "w"),
+        "kinds": ("-t", "kind", *inputs, "--classify"),
+        "both": ("-t", "price", "-t", "double", *inputs),
+    }
+    for name, words in fits.items():
+        done = invoke("fit", str(table), *words, *QUICK, "-o", str(folder / f"{name}.anmin"))
+        assert done.exit_code == 0, done.output
+    bare = ("fit", str(folder / "bare.csv"), "-t", "x0", *QUICK)
+    assert invoke(*bare, "-o", str(folder / "bare.anmin")).exit_code == 0
+    X = things()[["size"]].to_numpy()
+    ANMINRegressor(4, lam=1e-3, random_state=0).fit(X, X[:, 0]).save(folder / "python.anmin")
+    return folder
+
+
+@pytest.fixture
+def run(models, monkeypatch):
+    """Run a command line in that folder."""
+    monkeypatch.chdir(models)
+    return invoke
+
+
+def frame(result):
+    assert result.exit_code == 0, result.output
+    return pd.read_csv(io.StringIO(result.stdout))
+
+
+def encoded(table):
+    columns = {f"colour={c}": (table["colour"] == c).astype(float) for c in ("green", "red")}
+    return pd.DataFrame(columns | {"size": table["size"]})
+
+
+def test_predictions_have_the_name_of_the_target(run):
+    said = frame(run("predict", "prices.anmin", "things.csv"))
+    assert list(said.columns) == ["price"]
+    expected = load_model("prices.anmin").predict(encoded(things()))
+    np.testing.assert_allclose(said["price"], expected, rtol=1e-12)
+
+
+def test_the_order_of_the_columns_does_not_count_and_others_are_left_alone(run):
+    table = things()[["size", "id", "colour"]].assign(strange=1)
+    result = run("predict", "prices.anmin", "-", input=table.to_csv(index=False))
+    assert "does not use 'strange'" in result.stderr
+    whole = frame(run("predict", "prices.anmin", "things.csv"))
+    pd.testing.assert_frame_equal(frame(result), whole)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "npz"])
+def test_predictions_go_to_a_file_of_any_kind(run, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    assert run("predict", "prices.anmin", "things.csv", "-o", f"out.{ending}").exit_code == 0
+    again = run("predict", "prices.anmin", "things.csv", "--keep", "id")
+    kept = {"csv": pd.read_csv, "tsv": lambda p: pd.read_csv(p, sep="\t"),
+            "parquet": pd.read_parquet, "npz": lambda p: dict(np.load(p))}[ending]  # fmt: skip
+    np.testing.assert_allclose(kept(f"out.{ending}")["price"], frame(again)["price"], rtol=1e-12)
+
+
+def test_kept_columns_come_first(run):
+    words = ("--keep", "id", "--keep", "colour")
+    said = frame(run("predict", "prices.anmin", "things.csv", *words))
+    assert list(said.columns) == ["id", "colour", "price"]
+    assert said["id"].tolist() == list(range(80))
+
+
+def test_classes_and_their_probabilities(run):
+    said = frame(run("predict", "kinds.anmin", "things.csv", "--proba"))
+    assert list(said.columns) == ["kind", "kind=cheap", "kind=dear"]
+    likely = np.where(said["kind=dear"] > said["kind=cheap"], "dear", "cheap")
+    assert (said["kind"] == likely).all()
+
+
+def test_the_standard_deviation(run):
+    said = frame(run("predict", "prices.anmin", "things.csv", "--std"))
+    assert list(said.columns) == ["price", "price_std"]
+    assert (said["price_std"] > 0).all()
+
+
+def test_two_targets(run):
+    assert list(frame(run("predict", "both.anmin", "things.csv"))) == ["price", "double"]
+
+
+def test_without_header_the_inputs_come_in_the_models_order(run):
+    table = things()
+    whole = frame(run("predict", "bare.anmin", "bare.csv"))
+    inputs = table[["size"]].to_csv(index=False, header=False)
+    result = run("predict", "bare.anmin", "-", input=inputs)
+    assert "are the inputs of the model" in result.stderr
+    pd.testing.assert_frame_equal(frame(result), whole)
+
+
+def test_a_model_of_named_columns_takes_nameless_ones_only_when_told(run):
+    nameless = things()[["colour", "size"]].to_csv(index=False, header=False)
+    assert run("predict", "prices.anmin", "-", input=nameless).exit_code == 2
+    numbers = "1,2\n3,4\n"
+    result = run("predict", "prices.anmin", "-", input=numbers)
+    assert "--no-header" in result.stderr
+    said = run("predict", "prices.anmin", "-", "--no-header", input=nameless)
+    whole = frame(run("predict", "prices.anmin", "things.csv"))
+    pd.testing.assert_frame_equal(frame(said), whole)
+
+
+def test_a_model_saved_from_python(run):
+    whole = things()[["size"]].to_csv(index=False, header=False)
+    said = frame(run("predict", "python.anmin", "-", input=whole))
+    np.testing.assert_allclose(
+        said["y"], load_model("python.anmin").predict(things()[["size"]].to_numpy())
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "table", "complaint"),
+    [
+        ((), "size\n1\n", "lacks what the model needs: 'colour'"),
+        ((), "size,colour\n1,pink\n", "unknown category 'pink' in row 1"),
+        ((), "size,colour\n,red\n", "'size' of standard input has no value in row 1"),
+        ((), "size,colour\nbig,red\n", "'size' ('big' in row 1)"),
+        (("--no-header",), "1\n2\n", "has 1 columns and no header"),
+        (("--proba",), "size,colour\n1,red\n", "--proba needs a model of classes"),
+        (("--keep", "hue"), "size,colour\n1,red\n", "no column 'hue'"),
+        (("-o", "no/out.csv"), "", "there is no folder no"),
+        (("-o", "out.xlsx"), "", "must end in"),
+        (("-o", "prices.anmin"), "", "must end in"),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_exit_code_2(run, words, table, complaint):
+    result = run("predict", "prices.anmin", "-", *words, input=table)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_the_deviation_needs_intervals(run):
+    result = run("predict", "both.anmin", "things.csv", "--std")
+    assert result.exit_code == 2
+    assert "--intervals" in result.stderr
+
+
+def test_an_unknown_category_can_be_allowed(run):
+    result = run("predict", "prices.anmin", "-", "--allow-unknown", input="size,colour\n1,pink\n")
+    assert "'pink' in row 1" in result.stderr
+    assert len(frame(result)) == 1
+
+
+def test_the_data_is_not_overwritten(run):
+    before = things()
+    assert run("predict", "prices.anmin", "things.csv", "-o", "things.csv").exit_code == 2
+    pd.testing.assert_frame_equal(pd.read_csv("things.csv"), before)
+
+
+def test_parquet_needs_its_library_before_the_work(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = run("predict", "prices.anmin", "things.csv", "-o", "new.parquet")
+    assert result.exit_code == 2
+    assert "anmin[parquet]" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "report", "export"])
+@pytest.mark.parametrize("content", [None, b"", b"no model"])
+def test_a_file_that_is_no_model(run, tmp_path, command, content):
+    path = tmp_path / "m.anmin"
+    if content is not None:
+        path.write_bytes(content)
+    more = {"predict": ("things.csv",), "report": (), "export": ("--to", "c")}[command]
+    result = run(command, str(path), *more)
+    assert result.exit_code == 2
+    assert "m.anmin" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_model_file_whose_columns_are_not_there(run, tmp_path):
+    model = load_model("python.anmin")
+    model.extra_ = {"table": {"inputs": ["a"]}}
+    model.save(tmp_path / "m.anmin")
+    result = run("report", str(tmp_path / "m.anmin"))
+    assert result.exit_code == 2
+    assert "does not say what its columns are" in result.stderr
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(models):
+    files = f"{models / 'prices.anmin'} {models / 'things.csv'}"
+    command = f"{sys.executable} -m anmin predict {files} | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout == "price\n"
+    assert "Traceback" not in done.stderr
+
+
+def test_the_report_says_what_the_model_knows(run):
+    result = run("report", "prices.anmin")
+    assert result.exit_code == 0, result.output
+    words = ("rows held out: MSE", "Most important inputs (share of the weights)", "hidden units",
+             "multiply-adds a row", "status", "gradient")  # fmt: skip
+    for word in words:
+        assert word in result.stdout
+
+
+def test_the_report_on_data(run):
+    result = run("report", "prices.anmin", "--data", "things.csv", "--json")
+    facts = json.loads(result.stdout)
+    found = facts["errors"]["these 80 rows"]["price"]["mse"]
+    said = load_model("prices.anmin").predict(encoded(things()))
+    assert found == pytest.approx(np.mean((said - things()["price"]) ** 2))
+    assert set(facts["inputs"]) == {"colour", "size"}
+    assert facts["cost"]["parameters"] == 4 * 4 + 5
+    assert facts["convergence"]["rows"] == 80
+    assert "loss of score when shuffled" in run("report", "prices.anmin", "-d", "things.csv").stdout
+
+
+@pytest.mark.parametrize("name", ["prices", "kinds", "both"])
+@pytest.mark.parametrize("data", [(), ("--data", "things.csv")])
+def test_the_report_as_a_page(run, name, data, tmp_path):
+    path = tmp_path / "report.html"
+    result = run("report", f"{name}.anmin", *data, "-o", str(path))
+    assert result.exit_code == 0, result.output
+    assert str(path) in result.stdout
+    assert f"Report on {name}.anmin" in path.read_text(encoding="utf-8")
+
+
+def test_the_truth_may_have_another_name(run):
+    table = things().rename(columns={"price": "cost"}).to_csv(index=False)
+    words = ("report", "prices.anmin", "--data", "-", "--json")
+    assert run(*words, "-t", "cost", input=table).exit_code == 0
+    result = run(*words, input=table)
+    assert result.exit_code == 2
+    assert "no column 'price'" in result.stderr
+    assert "1 targets" in run(*words, "-t", "cost", "-t", "w", input=table).stderr
+
+
+def test_a_class_that_the_model_has_never_seen(run):
+    table = things()
+    table.loc[0, "kind"] = "odd"
+    words = ("report", "kinds.anmin", "-d", "-", "--json")
+    result = run(*words, input=table.to_csv(index=False))
+    assert set(json.loads(result.stdout)["errors"]["these 80 rows"]["kind"]) == {"accuracy"}
+
+
+def test_the_report_on_a_model_saved_from_python(run):
+    table = "x0,y\n1,1\n2,2\n3,3\n"
+    result = run("report", "python.anmin", "-d", "-", "--json", input=table)
+    assert result.exit_code == 0, result.output
+    assert list(json.loads(result.stdout)["errors"]) == ["these 3 rows"]
+    assert run("report", "python.anmin").exit_code == 0
+
+
+def test_a_report_that_cannot_be_written(run):
+    assert run("report", "prices.anmin", "-o", "report.pdf").exit_code == 2

@@ -1,0 +1,171 @@
+"""The report page: every section and picture is there, and nothing is fetched from elsewhere."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason='the page needs the extra "cli"')
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.html import Rows, Subject, report_page
+from anmin.html.measures import errors, input_weights, permutation_importance
+
+OWN = ["inputs", "training", "path", "convergence", "cost", "making"]
+JUDGED = ["errors", "inputs", "residuals", "dependence", "training", "path", "convergence", "cost",
+          "making"]  # fmt: skip
+VOID = {"meta", "br", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """What is on a page: sections with their headings and pictures, ids, links, balance."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.sections, self.ids, self.links, self.stack, self.pictures = [], [], [], [], {}
+        self.feed(text)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag not in VOID:
+            self.stack.append(tag)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.links += [v for k, v in attrs.items() if k in ("src", "href", "xlink:href") and v]
+        if tag == "section":
+            self.sections.append(attrs["id"])
+        if tag == "svg" and attrs.get("role") == "img":
+            assert attrs["aria-label"]
+            self.pictures.setdefault(self.sections[-1], []).append(attrs["aria-label"])
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.stack.pop()
+
+    def handle_endtag(self, tag):
+        assert self.stack.pop() == tag
+
+
+def rows(d=3, n=150):
+    X = np.random.default_rng(0).uniform(-2, 2, (n, d))
+    return X, np.abs(X[:, 0]) + 0.1 * X[:, -1]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ANMINRegressor(6, random_state=0, max_iter=60).fit(*rows())
+
+
+def check_page(text):
+    """What holds for every page."""
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids)), "an id occurs twice"
+    assert all(link.startswith(("#", "data:")) for link in page.links), "a link leads elsewhere"
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    referred = set(re.findall(r"url\(#([^)]+)\)", text))
+    assert referred <= set(page.ids), "a clip path is missing"
+    assert "<script" not in text
+    assert not re.search(r"url\((?!#)|@import", text)
+    assert "#010203" not in text
+    return page
+
+
+def test_without_rows_the_page_shows_what_the_model_knows(model):
+    page = check_page(report_page(Subject(model, "A model")))
+    assert page.sections == OWN
+    assert set(page.pictures) == {"inputs", "training", "path"}
+
+
+def test_with_rows_the_page_judges_the_model(model):
+    text = report_page(Subject(model, "A model", Rows(*rows())))
+    page = check_page(text)
+    assert page.sections == JUDGED
+    counts = {name: len(found) for name, found in page.pictures.items()}
+    assert counts == {"inputs": 1, "residuals": 3, "dependence": 3, "training": 1, "path": 1}
+    found = errors(model, *rows())["y"]
+    assert f"{found['mse']:#.4g}" in text
+    for words in ("MSE", "R²", "By permutation", "multiply-adds a row", "gradient"):
+        assert words in text
+
+
+def test_a_fit_without_a_path_has_no_such_section():
+    model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(*rows())
+    assert "path" not in check_page(report_page(Subject(model))).sections
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_function_of_few_inputs_is_drawn(d):
+    model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(*rows(d))
+    page = check_page(report_page(Subject(model, rows=Rows(*rows(d)))))
+    assert len(page.pictures["function"]) == 1
+
+
+@pytest.mark.parametrize("classes", [2, 3, 14])
+def test_a_classifier_shows_what_it_confuses(classes):
+    X, y = rows(n=300)
+    label = np.array([f"class {k}" for k in range(classes)])
+    target = label[np.searchsorted(np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]), y)]
+    model = ANMINClassifier(6, lam=1e-3, max_iter=10, random_state=0).fit(X, target)
+    text = report_page(Subject(model, rows=Rows(X, target), targets=("kind",)))
+    page = check_page(text)
+    assert page.pictures["residuals"] == ["Share of each true class", "Reliability"]
+    assert "accuracy" in text
+    assert "log-loss" in text
+
+
+def test_many_outputs_and_weights():
+    X, y = rows()
+    Y = np.column_stack([y, -y])
+    model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, Y)
+    subject = Subject(model, rows=Rows(X, Y, np.ones(len(X))), targets=("up", "down"))
+    page = check_page(report_page(subject))
+    assert len(page.pictures["residuals"]) == 6
+    assert any("down" in name for name in page.pictures["residuals"])
+
+
+def test_names_cannot_break_the_page():
+    X, y = rows()
+    names = ["<script>alert(1)</script>", 'a"b & $x$ $', "–" * 60]
+    model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, y)
+    groups = {name: [k] for k, name in enumerate(names)}
+    subject = Subject(model, "<b>", Rows(X, y), groups, ("<i>",), making={"data": "<u>.csv"})
+    page = check_page(report_page(subject))
+    assert page.sections[0] == "errors"
+
+
+def test_a_constant_column_and_a_network_without_units():
+    X = np.column_stack([np.ones(30), np.arange(30.0)])
+    model = ANMINRegressor(4, random_state=0).fit(X, np.ones(30))
+    page = check_page(report_page(Subject(model, rows=Rows(X, np.ones(30)))))
+    assert len(page.pictures["dependence"]) == 1
+
+
+def test_many_inputs_are_cut_and_the_page_says_so():
+    X = np.random.default_rng(0).normal(size=(60, 40))
+    model = ANMINRegressor(3, lam=1e-2, max_iter=3, random_state=0).fit(X, X[:, 0])
+    assert "28 more are not" in report_page(Subject(model, rows=Rows(X, X[:, 0])))
+
+
+def test_errors_are_those_of_scikit_learn(model):
+    from sklearn import metrics
+
+    X, y = rows()
+    w = np.linspace(1, 2, len(y))
+    found, said = errors(model, X, y, w)["y"], model.predict(X)
+    assert found["mse"] == pytest.approx(metrics.mean_squared_error(y, said, sample_weight=w))
+    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, said, sample_weight=w))
+    assert found["r2"] == pytest.approx(metrics.r2_score(y, said, sample_weight=w))
+    assert np.isnan(errors(model, X[:1], y[:1])["y"]["r2"])
+
+
+def test_the_input_that_counts_comes_first(model):
+    groups = {"first": [0], "others": [1, 2]}
+    X, y = rows()
+    fall = permutation_importance(model, X, y, groups, np.ones(len(y)))
+    assert fall["first"] > 10 * abs(fall["others"])
+    share = input_weights(model, groups)
+    assert share["first"] > share["others"]
+    assert sum(share.values()) == pytest.approx(1)

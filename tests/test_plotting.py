@@ -1,0 +1,169 @@
+"""Displays: what they draw, where, and what they refuse."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.inspection import PartialDependenceDisplay
+
+pytest.importorskip("matplotlib", reason='pictures need the extra "cli"')
+
+import matplotlib.pyplot as plt
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
+from anmin.plotting.common import plain
+
+
+@pytest.fixture(autouse=True)
+def _no_windows():
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+def rows(d, n=120):
+    X = np.random.default_rng(0).uniform(-2, 2, (n, d))
+    return X, np.abs(X).sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def auto():
+    """A model of one input whose penalty was chosen."""
+    return ANMINRegressor(8, random_state=0).fit(*rows(1))
+
+
+@pytest.fixture(scope="module")
+def paper():
+    """A model of two inputs by the paper's algorithm, which records determinants."""
+    return ANMINRegressor(8, solver="anmin", max_iter=6, random_state=0).fit(*rows(2))
+
+
+def test_training_shows_the_history(paper):
+    display = TrainingDisplay.from_estimator(paper)
+    assert [axis.get_ylabel() for axis in display.axes_] == ["loss", "ln det", "flips"]
+    (line,) = display.ax_.lines
+    np.testing.assert_array_equal(line.get_xdata(), [step.seconds for step in paper.history_])
+    np.testing.assert_array_equal(line.get_ydata(), paper.loss_curve_)
+    assert display.axes_[-1].get_xlabel() == "seconds"
+    assert display.figure_ is display.ax_.figure
+
+
+def test_training_shows_only_what_was_recorded():
+    nothing = [np.nan] * 3
+    display = TrainingDisplay(seconds=[0, 1, 2], loss=[3, 2, 1], logdet=nothing, flips=nothing)
+    assert len(display.plot().axes_) == 1
+    infinite = [np.nan, -np.inf, 1.0]
+    display = TrainingDisplay(seconds=[0, 1, 2], loss=[0, 0, 0], logdet=infinite, flips=nothing)
+    assert len(display.plot().axes_) == 2
+    assert display.ax_.get_yscale() == "linear"
+
+
+def test_displays_draw_where_they_are_told_and_keep_the_style(auto, paper):
+    figure, (left, right) = plt.subplots(1, 2)
+    display = TrainingDisplay.from_estimator(paper, ax=left, color="red")
+    assert display.figure_ is figure
+    assert display.ax_.lines[0].get_color() == "red"
+    path = PathDisplay.from_estimator(auto, ax=right, linewidth=3)
+    assert path.ax_ is right
+    assert path.ax_.lines[0].get_linewidth() == 3
+    assert len(plt.get_fignums()) == 1
+
+
+def test_the_path_shows_both_errors_the_units_and_the_choice(auto):
+    display = PathDisplay.from_estimator(auto)
+    held_out, train, chosen = display.ax_.lines
+    np.testing.assert_array_equal(held_out.get_ydata(), [s.held_out_mse for s in auto.path_])
+    np.testing.assert_array_equal(train.get_ydata(), [s.train_mse for s in auto.path_])
+    assert chosen.get_xdata()[0] == auto.lam_
+    (units,) = display.units_ax_.lines
+    np.testing.assert_array_equal(units.get_ydata(), [s.active for s in auto.path_])
+    assert display.ax_.xaxis_inverted()
+    assert display.ax_.get_xscale() == "log"
+
+
+def test_a_fit_without_a_path_says_how_to_have_one(paper):
+    with pytest.raises(ValueError, match='lam="auto"'):
+        PathDisplay.from_estimator(paper)
+
+
+@pytest.mark.parametrize("display", [TrainingDisplay, PathDisplay])
+def test_a_model_that_is_not_fitted_is_refused(display):
+    with pytest.raises(NotFittedError):
+        display.from_estimator(ANMINRegressor())
+
+
+def test_a_function_of_one_input_with_its_hinges(auto):
+    X, y = rows(1)
+    display = FunctionDisplay.from_estimator(auto, X, y)
+    *_, points = display.ax_.lines
+    hinges = -auto.intercepts_[0] / auto.coefs_[0][0]
+    inside = np.sort(hinges[(hinges > display.grid[0][0]) & (hinges < display.grid[0][-1])])
+    np.testing.assert_allclose(np.sort(points.get_xdata()), inside)
+    curve = next(line for line in display.ax_.lines if len(line.get_xdata()) == 200)
+    np.testing.assert_allclose(curve.get_ydata(), auto.predict(display.grid[0][:, None]))
+    assert display.ax_.get_xlabel() == "x0"
+
+
+def test_a_function_of_two_inputs_with_its_hinges(paper):
+    X, y = rows(2)
+    display = FunctionDisplay.from_estimator(paper, X, y, resolution=20, cmap="gray")
+    lines = [line for line in display.ax_.lines if line.get_color() == "white"]
+    real = np.abs(paper.coefs_[0]).sum(axis=0) > 0  # a unit without weights has no hinge
+    W, bias = paper.coefs_[0][:, real], paper.intercepts_[0][real]
+    for line, w, b in zip(lines, W.T, bias, strict=True):
+        assert abs(w @ line.get_xy1() + b) < 1e-9 * (1 + np.abs(w).sum())
+    assert display.values.shape == (20, 20)
+    grid = np.array([display.grid[0][3], display.grid[1][7]])
+    assert display.values[7, 3] == pytest.approx(paper.predict(grid[None])[0])
+
+
+def test_a_function_of_constant_data_can_be_drawn(auto):
+    FunctionDisplay.from_estimator(auto, np.zeros((3, 1)))
+
+
+def test_one_output_of_several():
+    X, y = rows(1)
+    model = ANMINRegressor(4, lam=1e-3, random_state=0).fit(X, np.column_stack([y, -y]))
+    display = FunctionDisplay.from_estimator(model, X, np.column_stack([y, -y]), target=1)
+    np.testing.assert_array_equal(display.y, -y)
+    np.testing.assert_allclose(display.values, model.predict(display.grid[0][:, None])[:, 1])
+
+
+def test_the_probability_of_a_class():
+    X, y = rows(1)
+    model = ANMINClassifier(4, lam=1e-3, random_state=0).fit(X, np.where(y > 1, "far", "near"))
+    display = FunctionDisplay.from_estimator(model, X, np.where(y > 1, "far", "near"))
+    assert display.ax_.get_ylabel() == "probability"
+    assert set(display.y) == {0.0, 1.0}
+    np.testing.assert_allclose(display.values, model.predict_proba(display.grid[0][:, None])[:, 0])
+
+
+def test_names_of_a_frame_are_shown_without_a_warning():
+    pd = pytest.importorskip("pandas")
+    X, y = rows(1)
+    table = pd.DataFrame(X, columns=["cost in $"])
+    model = ANMINRegressor(4, lam=1e-3, random_state=0).fit(table, y)
+    display = FunctionDisplay.from_estimator(model, table, y)
+    assert display.ax_.get_xlabel() == r"cost in \$"
+    display.figure_.canvas.draw()
+
+
+def test_three_inputs_are_too_many(paper):
+    with pytest.raises(ValueError, match="PartialDependenceDisplay"):
+        FunctionDisplay.from_estimator(paper, rows(3)[0])
+
+
+@pytest.mark.parametrize("target", [0, 1])
+def test_partial_dependence_is_scikit_learns_own(target):
+    X, y = rows(3)
+    model = ANMINRegressor(8, lam=1e-3, random_state=0).fit(X, np.column_stack([y, -y]))
+    shown = PartialDependenceDisplay.from_estimator(
+        model, X, [0, (1, 2)], target=target, grid_resolution=9
+    )
+    (line,) = shown.axes_[0, 0].lines
+    sign = 1 - 2 * target
+    assert sign * line.get_ydata()[0] > sign * line.get_ydata()[len(line.get_ydata()) // 2]
+
+
+def test_long_names_are_cut():
+    assert plain("x" * 100, 10) == "x" * 9 + "…"
