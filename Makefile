@@ -9,18 +9,22 @@ RECIPE := pyproject.toml constraints.txt
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST_ARGS ?= -n auto --maxprocesses 8 --dist worksteal --cov --cov-report=term --cov-fail-under=95
 SUITE ?= paper-solver
+OLDEST := $(VENV)/oldest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test test-oldest bench lint docs clean
 
 help:  ## Say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/demo.done  ## Fit a shape drawn in code, print a table, write anmin-demo.png
 	$(BIN)/anmin demo
 
 test: $(VENV)/test.done  ## Run the tests and measure their coverage
 	$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-oldest: $(OLDEST)/test.done  ## Run the tests with the oldest NumPy, SciPy and scikit-learn
+	$(TEST_ENV) $(OLDEST)/bin/python -m pytest -n auto --maxprocesses 8 --no-cov
 
 bench: $(VENV)/test.done  ## Time ours against the rivals (SUITE=..., see benchmarks/README.md)
 	$(BIN)/python -m benchmarks --suite $(SUITE) --json bench-$(SUITE).json
@@ -30,8 +34,11 @@ lint: $(VENV)/lint.done  ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/docs.done  ## Run the examples and build the site in build/docs
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+
 clean:  ## Remove the environment and what the tools leave behind
-	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist docs/gallery
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -40,13 +47,23 @@ $(BIN)/python:
 
 # A stamp a set of extras: a second call installs nothing.
 $(VENV)/demo.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[cli]'
+	$(PIP) -e '.[cli,fast]'
 	@touch $@
 
 $(VENV)/test.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[test,torch,cli,parquet]'
+	$(PIP) -e '.[test,fast,torch,cli,parquet,dask,export]'
 	@touch $@
 
 $(VENV)/lint.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[dev,cli]'
+	$(PIP) -e '.[dev,fast,cli]'
+	@touch $@
+
+$(VENV)/docs.done: $(RECIPE) | $(BIN)/python
+	$(PIP) -e '.[docs,fast,cli,parquet,dask]'
+	@touch $@
+
+$(OLDEST)/test.done: pyproject.toml constraints-oldest.txt | $(BIN)/python
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check --quiet install \
+	  -c constraints-oldest.txt -e '.[test]'
 	@touch $@
