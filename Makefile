@@ -24,7 +24,7 @@ test: $(VENV)/test.done  ## Run the tests and measure their coverage
 	$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-oldest: $(OLDEST)/test.done  ## Run the tests with the oldest NumPy, SciPy and scikit-learn
-	$(TEST_ENV) $(OLDEST)/bin/python -m pytest -n auto --maxprocesses 8 --no-cov
+	$(TEST_ENV) $(OLDEST)/bin/python -m pytest tests -n auto --maxprocesses 8 --no-cov
 
 bench: $(VENV)/test.done  ## Time ours against the rivals (SUITE=..., see benchmarks/README.md)
 	$(BIN)/python -m benchmarks --suite $(SUITE) --json bench-$(SUITE).json

@@ -27,6 +27,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
+suppress_warnings = ["toc.empty_glob"]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 default_role = "code"  # a name in single backticks, as in the docstrings
 smartquotes_action = "De"  # dashes; quotes stay as they are, since many of them are code
@@ -110,19 +111,24 @@ def as_rest(_app, _what, _name, _obj, _options, lines):
 
 
 def sections(lines):
-    """The parts of a docstring as (title, lines); the text above the first has no title."""
+    """The parts of a docstring as (title, lines); plain text has no title."""
     parts = [("", [])]
     for line in lines:
-        body = parts[-1][1]
+        title, body = parts[-1]
         if body and set(line) == {"-"}:
             parts.append((body.pop(), []))
-        elif line.startswith(">>>") and parts[-1][0] not in ("", "Examples"):
+        elif line.startswith(">>>") and title not in ("", "Examples"):
             parts.append(("Examples", [line]))
-        elif parts[-1][0] in LISTS and line and line[0] != " " and not ENTRY.match(line):
-            parts.append(("", ["", "", line]))  # two blank lines end a list
+        elif title in LISTS and ends_list(body, line):
+            parts.append(("", ["", "", line]))
         else:
             body.append(line)
     return parts
+
+
+def ends_list(body, line):
+    """Whether a line after a blank one is plain text, and no parameter."""
+    return bool(line and line[0] != " " and body and not body[-1] and not ENTRY.match(line))
 
 
 def section(title, body):

@@ -28,9 +28,14 @@ ALLOWED = {
         "files", "history", "intervals", "linsolve", "network", "report", "solvers", "sources",
     },
     "export": {"files", "model_file", "network"},
-    "estimators": {
+    "parameters": set(),
+    "base": {
         "backends", "callbacks", "checkpoint", "checks", "export", "history", "intervals",
-        "linsolve", "model_file", "network", "probabilities", "report", "solvers", "sources",
+        "linsolve", "network", "report", "solvers", "sources",
+    },
+    "estimators": {
+        "base", "callbacks", "checks", "intervals", "model_file", "network", "parameters",
+        "probabilities", "sources",
     },
     "__init__": {"estimators", "model_file"},
     "demo": {"__init__", "datasets"},

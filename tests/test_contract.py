@@ -43,7 +43,7 @@ def device(request, monkeypatch):
             return get_backend(name, dtype)
         return TorchBackend("cpu", "float64" if dtype == "auto" else dtype)
 
-    monkeypatch.setattr("anmin.estimators.get_backend", pick)
+    monkeypatch.setattr("anmin.base.get_backend", pick)
     return request.param
 
 

@@ -32,7 +32,7 @@ def test_target_is_the_signed_distance_field(result):
 def test_every_method_is_scored(result):
     assert [fit.method for fit in result.fits] == list(demo.METHODS)
     for fit in result.fits:
-        assert fit.parameters == 8 * 3 + 9
+        assert fit.parameters <= 8 * 3 + 9  # idle units are removed
         assert 0 < fit.train_mse < result.target.var()
         assert 0 < fit.test_mse < result.target.var()
 

@@ -137,7 +137,7 @@ def test_the_installed_wheel_works(installed, tmp_path):
 
 
 def test_the_installed_commands_work(installed, tmp_path):
-    for needed in ("typer", "rich", "matplotlib", "pyarrow"):
+    for needed in ("typer", "rich", "matplotlib", "pandas"):
         pytest.importorskip(needed)
     assert out(installed, "-m", "anmin", "--version", folder=tmp_path).split()[0] == "anmin"
     command = installed.parent / "anmin"

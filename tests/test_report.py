@@ -205,7 +205,7 @@ def test_a_saddle_is_no_minimum():
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("UNKNOWNS", "24 unknowns"), ("WIDTH", "1 outputs, too many")]
+    ("name", "reason"), [("UNKNOWNS", " unknowns"), ("WIDTH", "1 outputs, too many")]
 )
 def test_a_large_system_is_not_formed(monkeypatch, name, reason):
     monkeypatch.setattr(audit, name, 3)
@@ -352,7 +352,7 @@ def test_torch_finds_the_same(monkeypatch):
     torch.set_num_threads(1)
     X, y = make_data(200, 3, 2)
     ours = start_facts(X, y, slope=0.1)
-    monkeypatch.setattr("anmin.estimators.get_backend", lambda *_: TorchBackend("cpu"))
+    monkeypatch.setattr("anmin.base.get_backend", lambda *_: TorchBackend("cpu"))
     np.testing.assert_allclose(start_facts(X, y, slope=0.1), ours, rtol=1e-6)
 
 

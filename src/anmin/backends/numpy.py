@@ -248,7 +248,7 @@ class NumpyBackend:
         """How often each column of F is on, and how many entries differ from `before`."""
         compiled = kernels()
         if compiled is None:
-            return np.count_nonzero(F, axis=0), np.count_nonzero(before != F)
+            return np.count_nonzero(F, axis=0), int(np.count_nonzero(before != F))
         fired = np.zeros(F.shape[1], dtype=np.intp)
         return fired, compiled.count(F, before, fired)
 

@@ -136,7 +136,7 @@ def best_test_errors(split: Split, history: list[Step], networks: list[Network])
 def varpro(split: Split, setup: Setup) -> Fit:
     """The default solver at the paper's penalty, until it converges."""
     model = ANMINRegressor(
-        split.h, lam=LAM / len(split.X), max_time=setup.size.varpro_seconds, standardize=False,
+        split.h, lam=LAM / len(split.X), max_iter=setup.size.varpro_steps, standardize=False,
         device=setup.device, random_state=split.number,
     )  # fmt: skip
     return timed(model, split)
@@ -145,7 +145,7 @@ def varpro(split: Split, setup: Setup) -> Fit:
 def default(split: Split, setup: Setup) -> Fit:
     """What a user gets who gives no argument: the penalty is chosen too."""
     model = ANMINRegressor(
-        split.h, max_time=setup.size.varpro_seconds, device=setup.device, random_state=split.number
+        split.h, max_iter=setup.size.varpro_steps, device=setup.device, random_state=split.number
     )
     return timed(model, split)
 

@@ -57,7 +57,7 @@ class Size:
     iterations: int = 30  # of ANMIN
     lbfgs_steps: int = 60
     line_search_steps: int = 1000
-    varpro_seconds: float | None = None
+    varpro_steps: int | None = None  # None: the solver's own limit
     simulations: tuple[tuple[int, int], ...] = (
         (1000, 1), (1000, 3), (1000, 10), (10_000, 10), (10_000, 30),
     )  # fmt: skip
@@ -67,7 +67,7 @@ class Size:
 
 FULL = Size()
 QUICK = Size(
-    rows=1500, epochs=60, lbfgs_steps=20, line_search_steps=100, varpro_seconds=1.0,
+    rows=1200, epochs=60, lbfgs_steps=20, line_search_steps=100, varpro_steps=60,
     simulations=((300, 1), (300, 3), (300, 10), (1000, 10), (1000, 30)), growth=2000,
     landscape=(0, 29),
 )  # fmt: skip

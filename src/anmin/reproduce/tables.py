@@ -237,16 +237,12 @@ def table5(results: Results) -> Table:
         names = {scale: name for name, (n, scale) in ABLATION.items() if n == number_}
         if not any(results.has("bike", name) for name in names.values()):
             continue
-        columns = [paper.TABLE5[number_]]
-        columns += [
-            tuple(results.summary("bike", names[s], m) for m in ("train_mse", "test_mse"))
-            for s in scales
-        ]
+        train, test = paper.TABLE5[number_]
+        cells = [Cell(pair(*train), f"test {pair(*test)}")]
+        for name in names.values():
+            ours_, other = (results.summary("bike", name, m) for m in ("train_mse", "test_mse"))
+            cells.append(Cell(str(ours_), f"test {other}"))
         first = [f"{number_}", experiment.keep, experiment.degenerate]
-        cells = [
-            Cell(pair(train.mean, train.sd), f"test {pair(test.mean, test.sd)}")
-            for train, test in columns
-        ]
         table.rows.append([*map(Cell, first), *cells])
     return table
 
@@ -262,12 +258,8 @@ def table5_remark(results: Results) -> str:
         }
         if all(map(isfinite, means.values())):
             said.append(f"{scale.title} {order(means)}")
-    return (
-        "Training MSE, test MSE under it. Order by training MSE: "
-        + "; ".join(said)
-        + ". "
-        + SECOND_PLACE
-    )
+    orders = "; ".join(said)
+    return f"Training MSE, test MSE under it. Order by training MSE: {orders}. {SECOND_PLACE}"
 
 
 def order(means: dict[int, float]) -> str:

@@ -29,6 +29,14 @@ class Algorithm1(BaseEstimator):
     floor : eigenvalues of a degenerate system are raised to this
     keep : report the "best" network by training loss, or the "last"
     degenerate : "floor" the eigenvalues, "reinit" A at random, or "stop"
+
+    Examples
+    --------
+    >>> from anmin import ANMINRegressor
+    >>> from anmin.solvers import Algorithm1
+    >>> model = ANMINRegressor(4, solver=Algorithm1(keep="last"), max_iter=5, random_state=0)
+    >>> model.fit([[0], [1], [2], [3]], [0, 1, 0, 1]).n_iter_
+    5
     """
 
     def __init__(

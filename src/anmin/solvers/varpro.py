@@ -42,6 +42,13 @@ class VarPro(BaseEstimator):
     Parameters
     ----------
     patience : relocations in a row without a gain of `tol` after which the fit has converged
+
+    Examples
+    --------
+    >>> from anmin import ANMINRegressor
+    >>> from anmin.solvers import VarPro
+    >>> ANMINRegressor(solver=VarPro(patience=20)).get_params()["solver__patience"]
+    20
     """
 
     def __init__(self, patience: int = 10) -> None:

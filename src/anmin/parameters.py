@@ -1,0 +1,78 @@
+"""What the two estimators say of their parameters and attributes, once."""
+
+PARAMETERS = """
+    Parameters
+    ----------
+    n_hidden : int or "auto", default=64
+        Hidden units, at most: units that do nothing are removed when `lam` is chosen. "auto" lets
+        the held-out rows decide, up to 256 (with lam="auto" only).
+    slope : float in [0, 1), default=0.0
+        Slope of the activation for negative arguments: 0 is ReLU, 0.1 a leaky ReLU.
+    lam : float or "auto", default="auto"
+        Penalty on the squared weights of both layers, beside the *mean* squared error. "auto"
+        walks it down and chooses it on held-out rows; with solver="anmin" it is 0.001 over the
+        number of rows, as in the paper.
+    solver : "varpro", "anmin" or a solver object, default="varpro"
+        "varpro" is variable projection with damped steps and relocation of neurons; "anmin" the
+        paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details.
+    max_iter : int, default=None
+        Iterations: 30 for "anmin"; damped steps for "varpro", 400, or no limit with `max_time`.
+    max_time : float, default=None
+        Seconds after which the best network so far is returned.
+    tol : float, default=1e-4
+        Relative gain under which "varpro" stops; "anmin" does not use it.
+    init : "random" or array of shape (n_features + 1, n_hidden), default="random"
+        The first hidden layer, in standardised inputs, biases in row 0.
+    n_init : int, default=1
+        Random starts of "varpro"; the worse ones are dropped early.
+    standardize : bool, default=True
+        Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
+        and `intercepts_` are for raw X in any case.
+    early_stopping : bool, default=False
+        Hold rows out, stop when their error has not improved for 10 iterations, and keep the
+        network that had the least; `history_` has the errors as held_out_mse.
+    validation_fraction : float in (0, 1), default=0.2
+        Share of the rows held out at a time, to choose `lam` and for `early_stopping`.
+    cv : int, splitter or iterable of splits, default=None
+        How many parts are held out in turn to choose `lam`: 3 below 2,000 rows, else 1. Or any
+        splitter of scikit-learn, or the splits themselves.
+    linear_solver : "auto", "cholesky" or "cg", default="auto"
+        Form the hidden system, or only multiply by it; "auto" by its number of unknowns.
+    device : str, default="cpu"
+        "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
+    dtype : "auto", "float64" or "float32", default="auto"
+        Arithmetic of the fit; "auto" is float64, also for float32 input.
+    batch_size : int or "auto", default="auto"
+        Rows worked on at a time, rounded up to a multiple of 4096. It sets the working memory,
+        not the result.
+    checkpoint : path, default=None
+        A file that each iteration is logged to. A fit that was killed and is started again with
+        the same data and parameters goes on from there, to the same network.
+    warm_start : bool, default=False
+        Start from the hidden layer of the fit before, where it has as many inputs and no more
+        than `n_hidden` units.
+    random_state : int, RandomState or None, default=None
+        Seed of every random draw.
+    verbose : int, default=0
+        1 prints a line an iteration.
+"""
+
+ATTRIBUTES = """
+    Attributes
+    ----------
+    A_, B_, b0_ : arrays (n_features + 1, n_hidden_), (n_hidden_, n_outputs_), (n_outputs_,)
+        The network in standardised X and centred y, as in the paper.
+    coefs_, intercepts_ : lists of two arrays
+        The same network for raw X, as in `MLPRegressor`.
+    lam_ : float
+        The penalty used.
+    path_ : list of records lam, train_mse, held_out_mse, active
+        The penalties that were tried, with lam="auto".
+    loss_, best_loss_ : float
+        Eq. (1) at the returned network, and at the best one met.
+    history_ : list of records, `history_[0]` the start
+        iteration, loss, mse, frozen_loss, logdet, condition, status, flips, dead, cells, seconds.
+    loss_curve_ : list of float
+    n_iter_, n_hidden_, n_outputs_, n_features_in_ : int
+    feature_names_in_ : array, when X had names
+"""
