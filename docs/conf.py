@@ -27,7 +27,6 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-suppress_warnings = ["toc.empty_glob"]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.md5"]
 default_role = "code"  # a name in single backticks, as in the docstrings
 smartquotes_action = "De"  # dashes; quotes stay as they are, since many of them are code
@@ -53,7 +52,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "image_srcset": ["2x"],
     "thumbnail_size": (480, 220),
-    "min_reported_time": 1,
+    "write_computation_times": False,
 }
 
 html_theme = "furo"

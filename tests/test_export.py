@@ -250,6 +250,8 @@ def test_inputs_far_from_zero_are_folded_well():
 
 
 def test_what_is_refused(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
     model, _ = regressor()
     path = tmp_path / "m"
     for call_it in (model.to_torch, lambda d: model.to_onnx(path, d),

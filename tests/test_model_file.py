@@ -402,6 +402,7 @@ CLASSES = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:NumPy will stop:DeprecationWarning")  # before NumPy 2
 @pytest.mark.parametrize("value", CLASSES, ids=lambda value: repr(value)[:50])
 def test_classes_that_are_wrong(path, value):
     classified(LABELS["ints"])[0].save(path)

@@ -131,7 +131,7 @@ def test_hidden_gain_is_that_of_the_best_hidden_layer(case):
     J = np.vstack([Z * np.repeat(B[:, c], len(A)) for c in range(q)])
     y = (Y - X[:, :1] * W[-1]).T.ravel()
     ridge = np.sqrt(model.lam_) * np.eye(A.size)
-    best = np.linalg.lstsq(np.vstack([J, ridge]), np.append(y, np.zeros(A.size)))[0]
+    best = np.linalg.lstsq(np.vstack([J, ridge]), np.append(y, np.zeros(A.size)), None)[0]
     gain = 1 - loss(best.reshape(A.T.shape).T, W, Y) / loss(A, W, Y)
     report = model.report()
     assert report.hidden_gain == pytest.approx(gain, rel=1e-5, abs=1e-10)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -226,6 +227,17 @@ def test_data_that_cannot_be_had_are_left_out(small, tmp_path, monkeypatch):
     assert len(left_out) == 4
     with pytest.raises(ValueError, match="no data set"):
         reproduce.prepare(Plan(tmp_path, quick=True, data=("sdf",)))
+
+
+def test_a_dead_worker_is_one_line_with_the_remedy(small, tmp_path, monkeypatch):
+    def dying(*_):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(reproduce, "run", dying)
+    result = command("--quick", "-o", str(tmp_path), "-j", "4")
+    assert result.exit_code == 1
+    assert "--jobs 2" in result.stderr
+    assert "Traceback" not in result.output
 
 
 # ---- processes --------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def fill_tables(codes, first, second, V, T):  # type: ignore[no-untyped-def]
     for t in range(len(first)):
         left, right, table = codes[first[t]], codes[second[t]], T[t]
         for i in range(V.shape[0]):
-            total, v = table[16 * np.uint64(left[i]) + np.uint64(right[i])], V[i]
+            total, v = table[np.uint64(16) * np.uint64(left[i]) + np.uint64(right[i])], V[i]
             for a in range(V.shape[1]):
                 total[a] += v[a]
 

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -136,6 +137,10 @@ def run_plan(plan: "Plan", jobs: int) -> list[str]:
             note(f"stopped; {kept} runs are kept in {plan.output}. Go on with: {again}")
             note(f"the report of what is there: anmin reproduce --draw -o {plan.output}")
             raise typer.Exit(130) from None
+        except BrokenProcessPool:
+            complain("a worker died, perhaps for want of memory; the same command goes on")
+            note(f"with less memory: --jobs {max(1, jobs // 2)}")
+            raise typer.Exit(1) from None
 
 
 @contextmanager

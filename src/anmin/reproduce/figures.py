@@ -150,14 +150,15 @@ def simulations(results: Results) -> Iterator[Exhibit]:
 
 def jumps(results: Results) -> Exhibit:
     shown = []
-    for lowest, words in ((False, "each iteration"), (True, "lowest so far")):
-        for data in ("sdf", "bike"):
+    for data in ("sdf", "bike"):
+        for words, lowest in (("each iteration", False), ("lowest so far", True)):
             if runs := results.of(data, "anmin"):
                 draw = panels.every_step(runs, "anmin", "seconds", lowest)
                 name = f"figure9-{data}-{'lowest' if lowest else 'each'}"
                 shown.append(Panel(name, f"{title(data)}, {words}", draw))
     caption = "Training MSE of ANMIN against time, every split."
-    return Exhibit("figure9", "Figure 9. The loss jumps, its minimum falls", caption, shown)
+    words = "Figure 9. The loss jumps, its minimum falls"
+    return Exhibit("figure9", words, caption, shown, pairs=True)
 
 
 def diagnoses(results: Results) -> Iterator[Exhibit]:
@@ -188,6 +189,13 @@ def is_known(runs: list[Record], name: str) -> bool:
     return any(np.isfinite(panels.column(run, name)).any() for run in runs)
 
 
+class PlainMinor(LogFormatter):
+    """Labels between the powers of ten where there is room, in plain text."""
+
+    def __call__(self, value: float, position: int | None = None) -> str:
+        return f"{value:g}" if super().__call__(value, position) else ""
+
+
 def plain_power(value: float) -> str:
     """A power of ten as plain text, which is drawn much sooner than a formula.
 
@@ -210,7 +218,7 @@ def save_panel(panel: Panel, folder: Path) -> bytes:
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_scale() == "log":
                 axis.set_major_formatter(lambda value, _: plain_power(value))
-                axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+                axis.set_minor_formatter(PlainMinor(minor_thresholds=(1.5, 0.5)))
         for suffix in ("svg", "png"):
             file = io.BytesIO()
             figure.savefig(file, format=suffix, dpi=DPI)

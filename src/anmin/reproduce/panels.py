@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from anmin.reproduce.methods import METHODS
@@ -134,6 +135,7 @@ def sorted_runs(runs: dict[str, list[Record]]) -> Draw:
                 values = [getattr(record, f"{part}_mse") for record in ranked]
                 ax.plot(place, values, dash, marker=mark, color=colour, label=f"{name}, {part}")
         ax.set(xlabel="runs, by decreasing test MSE", ylabel="MSE")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(bottom=0)
         ax.legend()
 

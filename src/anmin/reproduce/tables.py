@@ -220,7 +220,7 @@ def ratios(results: Results, data: str, method: str, seconds: float) -> str:
     theirs = paper.TABLE4.get(paper_key(data), {})
     if method in theirs:
         parts.append(f"paper {theirs['adam'] / theirs[method]:.1f}×")
-    return ", ".join(parts)
+    return "\n".join(parts)
 
 
 def table5(results: Results) -> Table:
