@@ -155,12 +155,25 @@ def cluster(n: int, workers: int, iterations: int, linear_solver: str) -> Facts:
         sent, begin = moved(), time.perf_counter()
         model.set_params(max_iter=0).fit(X, y)
         start_sent, start = moved() - sent, time.perf_counter() - begin
-        sent = moved()
+        sent, passes = moved(), counted_passes()
         model.set_params(max_iter=iterations).fit(X, y)
         seconds = np.median(np.diff([step.seconds for step in model.history_]))
         megabytes = (moved() - sent - start_sent) / 1e6 / iterations
     return {"seconds": seconds, "start_seconds": start, "moved_mb": megabytes, "blocks": blocks,
-            "train_mse": model.history_[-1].mse}  # fmt: skip
+            "passes": len(passes) / iterations, "train_mse": model.history_[-1].mse}  # fmt: skip
+
+
+def counted_passes() -> list[None]:
+    """A list that grows by one with every pass over a Dask collection."""
+    passes: list[None] = []
+    total = DaskSource.total
+
+    def counting(self: DaskSource, *args: Any, **more: Any) -> Any:
+        passes.append(None)
+        return total(self, *args, **more)
+
+    DaskSource.total = counting  # type: ignore[method-assign]
+    return passes
 
 
 def row_costs(d: int, h: int, n: int) -> Facts:
