@@ -127,12 +127,12 @@ def test_single_precision_agrees():
 @pytest.mark.parametrize("device", ["torch"])
 def test_other_backends_agree(device, monkeypatch):
     pytest.importorskip("torch")
-    from anmin import backends, estimators
+    from anmin import backends, base
     from anmin.backends.torch import TorchBackend
 
     X, y = make_data(n=200, q=2)
     ours = model_of(lam=1e-2, max_iter=0).fit(X, y)
-    monkeypatch.setattr(estimators, "get_backend", lambda _, dtype: TorchBackend("cpu", "float64"))
+    monkeypatch.setattr(base, "get_backend", lambda _, dtype: TorchBackend("cpu", "float64"))
     theirs = model_of(lam=1e-2, max_iter=0).fit(X, y)
     assert backends.get_backend
     np.testing.assert_allclose(theirs.predict(X, True)[1], ours.predict(X, True)[1], rtol=1e-8)

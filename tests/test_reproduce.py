@@ -268,6 +268,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, paper_data):
     process = subprocess.Popen(
         [sys.executable, "-m", "anmin", *words, "--methods", "anmin", "--splits", "400"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509, as in a terminal
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("runs/*/*.json")) and time.monotonic() < deadline:

@@ -153,7 +153,11 @@ def show_constants(records: list[Record]) -> None:
     show("Microseconds a row and a core", ["d", "h", *kinds],
          [[r["d"], r["h"], *(r[kind] for kind in kinds)] for r in shapes])  # fmt: skip
     few, many = (r for r in records if "blocks" in r)
-    each = (many["seconds"] - few["seconds"]) / (many["blocks"] - few["blocks"])
-    show("A pass over next to no rows on a local cluster", ["partitions", "seconds"],
-         [[r["blocks"], r["seconds"]] for r in (few, many)])  # fmt: skip
-    show("So a partition takes", ["milliseconds"], [[1e3 * each]])
+    each = [
+        1e3 * (many[key] - few[key]) / (many["blocks"] - few["blocks"])
+        for key in ("seconds", "driver_seconds")
+    ]
+    header = ["partitions", "seconds", "of them client and scheduler"]
+    keys = ("blocks", "seconds", "driver_seconds")
+    show("A pass over next to no rows on a local cluster", header,
+         [*([r[key] for key in keys] for r in (few, many)), ["one more: ms", *each]])  # fmt: skip
