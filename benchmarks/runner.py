@@ -21,7 +21,7 @@ def warm_up(methods: Iterable[str], needed: Iterable[str] = ()) -> None:
 
     A method that cannot run here is passed over, unless the suite makes no sense without it.
     """
-    split = replace(load("teacher-n600-d3-h8", 0), case="warm-up")
+    split = replace(load("teacher-n4000-d8-h16", 0), case="warm-up")
     for name in needed:
         method(name)(split, WARM_UP)
     for name in methods:

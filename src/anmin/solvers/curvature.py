@@ -168,24 +168,27 @@ class ProductCurvature:
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
     def solve(self, g: Array, mu: float, effort: Effort = CAREFUL) -> Array | None:
-        """v with (H + lam I + mu D) v = g to a relative residual, from the last one found."""
+        """v with (H + lam I + mu D) v = g to a relative residual, from the last one found.
+
+        The residual is looked at one step late, while a GPU is at work on the next product.
+        """
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
         g = self.backend.asarray(g) / self.unit
-        V, goal = self.last, effort.tolerance * float((g * g).sum()) ** 0.5
+        V, goal = self.last, effort.tolerance**2 * float((g * g).sum())
         r = g - self.product(V) - shift * V
         z = precondition(r)
-        d, rz = z, float((r * z).sum())
+        d, rz, rr, step = z, (r * z).sum(), (r * r).sum(), 1.0
         for _ in range(effort.products):
-            if float((r * r).sum()) ** 0.5 <= goal:
-                break
             Hd = self.product(d) + shift * d
-            curve = float((d * Hd).sum())
-            if not curve > 0:
+            done = float(rr) <= goal or not float(step) > 0
+            curve = (d * Hd).sum()
+            step = self.backend.where(curve > 0, rz / curve, 0 * rz)
+            V, r = V + step * d, r - step * Hd
+            if done:
                 break
-            V, r = V + (rz / curve) * d, r - (rz / curve) * Hd
             z = precondition(r)
-            rz, old = float((r * z).sum()), rz
+            rz, old, rr = (r * z).sum(), rz, (r * r).sum()
             d = z + (rz / old) * d
         self.last = V
         return V
