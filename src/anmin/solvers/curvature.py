@@ -198,8 +198,9 @@ class ProductCurvature:
         values, Q = self.rows.moments
         root = shift**0.5  # (1, h)
         kappa, P = self.backend.eigh(self.K / (root * root.T))
+        P = P / root.T
         weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
-        return lambda R: (Q @ (weight * (Q.T @ (R / root) @ P)) @ P.T) / root
+        return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
 
 
 @dataclass(frozen=True, eq=False)
