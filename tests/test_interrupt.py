@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from conftest import make_data
 from killable import Nursery, save_rows
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+import anmin.base as base
 import anmin.solvers.varpro as varpro
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.solvers import Algorithm1
@@ -91,11 +93,34 @@ def test_in_any_stage_there_is_a_whole_model(params, data, k, at, press, tmp_pat
     assert model.n_iter_ == len(model.history_) - 1 == len(model.loss_curve_) - 1
     assert np.isfinite([model.loss_, model.best_loss_, model.lam_]).all()
     assert model.score(X, y) > (0.5 if k > 1 else 0)
-    assert model.report().status in ("interrupted", "stopped early")
-    assert "interrupted" in str(model.report()) or "stopped" in str(model.report())
+    assert model.report().status == "interrupted"
+    assert "interrupted: it was asked to stop" in str(model.report())
     model.save(tmp_path / "model")
     for copy in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(copy.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("part", ["report_on", "fit_intervals"])
+def test_an_interrupt_after_the_fit_leaves_the_network(part, monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    X, y = ONE
+    whole = ANMINRegressor(**GIVEN, intervals=True).fit(X, y)
+    monkeypatch.setattr(base, part, interrupt)
+    model = clone(whole)
+    with pytest.warns(ConvergenceWarning, match="Interrupted; the network is kept"):
+        model.fit(X, y)
+    model.save(tmp_path / "model")
+    for copy in (model, load_model(tmp_path / "model")):
+        assert np.array_equal(copy.predict(X), whole.predict(X))
+        with pytest.raises(ValueError, match="intervals"):
+            copy.predict(X, return_std=True)
+        if part == "report_on":
+            with pytest.raises(ValueError, match="There is no report: the fit was interrupted"):
+                copy.report()
+        else:
+            assert copy.report().status == whole.report().status
 
 
 EQUATION = ["the first step", "descent", "exploration", "descent on a sample", "Algorithm 1"]

@@ -376,7 +376,7 @@ FACTS = {
         {"columns": ["iteration", "loss", "mse"], "rows": [[0, "one", 1.0]]},
     ],
     "path": [None, {"columns": ["lam"], "rows": [[0.1]]}],
-    "report": [None, {}, {"status": 1}],
+    "report": [[], {}, {"status": 1}],
     "skipped": ["1", -1, True],
     "feature_names": [None, ["a"], ["a", "a"], [1, 2], "ab"],
     "one_dimensional": [None, 1],

@@ -494,6 +494,7 @@ ADVICE = {
     "more time": ({"status": "out of time", "late_gain": 0.02}, "more time (max_time).* 2%"),
     "more steps": ({"status": "out of iterations", "late_gain": 0.02}, "more time (max_iter)"),
     "a slope": ({"status": "interrupted", "gradient_cosine": 0.1}, "more time (max_time).* 1%"),
+    "path": ({"path_cut": True, "lam": 0.5}, "more time: it ran out while .* lam = 0.5"),
     "tol": ({"status": "settled", "gradient_cosine": 0.1}, "Lower tol.* 1%"),
     "singular": ({"system_condition": None, "system_rank": 5}, "Raise lam.*singular.*rank 5"),
     "condition": ({"system_condition": 1e14}, "Raise lam.*1.0e"),
@@ -532,6 +533,15 @@ QUIET = {
 @pytest.mark.parametrize("facts", QUIET.values(), ids=QUIET.keys())
 def test_no_advice_without_a_reason(facts):
     assert replace(EASY, **facts).advice == ()
+
+
+def test_a_penalty_path_that_is_cut_short_is_said_to_be():
+    X, y = make_data(300, 3)
+    hurried = fit(X, y, lam="auto", max_iter=12).report()
+    assert hurried.path_cut
+    assert any("penalties below lam" in line for line in hurried.advice)
+    assert not fit(X, y, lam="auto", max_iter=400).report().path_cut
+    assert not fit(X, y, lam=1e-3).report().path_cut
 
 
 def test_advice_of_real_fits():

@@ -111,10 +111,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             ledger, rng = self._ledger(problem, budget, init, search)
             task = Task(problem, h, budget, rng, listener, init, n_init, search, ledger)
             fit = self._solve(solver, task)
-            self._report = report_on(problem, fit, h, budget)
-            fit = fit.in_units(scaling.y_scale)
-            self._intervals = fit_intervals(problem, fit) if self.intervals else None
-        self._keep(fit, problem)
+            self._keep(fit.in_units(scaling.y_scale), problem)
+            self._look_back(fit, problem, h, budget)
         close()
 
     def _solve(self, solver: Any, task: Task) -> Fit:
@@ -130,6 +128,19 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             return task.ledger.best
         finally:
             task.ledger.close()
+
+    def _look_back(self, fit: Fit, problem: Problem, h: int, budget: Budget) -> None:
+        """The report and the intervals; the network is kept already."""
+        self._report: Report | None = None
+        self._intervals = None
+        try:
+            self._report = report_on(problem, fit, h, budget)
+            if self.intervals:
+                fit = fit.in_units(problem.source.scaling.y_scale)
+                self._intervals = fit_intervals(problem, fit)
+        except KeyboardInterrupt:
+            what = "the network is kept, but without a full report or intervals."
+            warnings.warn(f"Interrupted; {what}", ConvergenceWarning, 4)
 
     def _ledger(
         self, problem: Problem, budget: Budget, init: np.ndarray | None, search: Search | None
@@ -246,6 +257,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         'converged'
         """
         check_is_fitted(self)
+        if self._report is None:
+            raise ValueError("There is no report: the fit was interrupted while it was made.")
         return self._report
 
     def _scores(self, X: Any) -> Any:

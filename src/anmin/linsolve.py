@@ -24,7 +24,8 @@ class Status(Enum):
     REINITIALISED = "the hidden system is degenerate; A was drawn anew. Raise lam."
     STOPPED = "the hidden system is degenerate; the iteration stopped. Raise lam."
     CONVERGED = "converged: further steps and relocations gain too little."
-    INTERRUPTED = "a callback asked to stop; the best network so far is kept."
+    INTERRUPTED = "it was asked to stop; the best network so far is kept."
+    STOPPED_EARLY = "the rows held out gained no more; the best network for them is kept."
     OUT_OF_TIME = "max_time was spent; the best network so far is kept."
 
 

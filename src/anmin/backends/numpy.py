@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import pairwise
+from threading import current_thread
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
 LARGE = 2048  # unknowns from which LAPACK gets all cores
 FEW_ROWS = 512  # below which tables cost more than products
+THREADS = "anmin-rows"  # the name of those that share the rows
 KEEP = 2**28
 WORKING = 2**28
 
@@ -37,6 +39,17 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def _pool(workers: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001, a fork needs its own
+    """Threads that stay: starting them takes longer than a thin pass over a block."""
+    return ThreadPoolExecutor(workers, THREADS)
+
+
+def in_parallel(workers: int) -> bool:
+    """Whether to share work out: not from within one of the threads that do it."""
+    return workers > 1 and not current_thread().name.startswith(THREADS)
 
 
 @cache
@@ -129,16 +142,16 @@ class NumpyBackend:
     def map_blocks(self, part: Callable[[slice], Any], n: int) -> Iterator[Any]:
         """part(rows) for each block of rows, computed in parallel, yielded in order."""
         blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-        workers = min(usable_cores(), len(blocks))
-        if workers < 2:
+        workers = usable_cores()
+        if len(blocks) == 1 or not in_parallel(workers):
             yield from map(part, blocks)
             return
-        with ThreadPoolExecutor(workers) as pool:
-            waiting = [pool.submit(part, block) for block in blocks[:workers]]
-            for i in range(len(blocks)):
-                yield waiting.pop(0).result()
-                if i + workers < len(blocks):
-                    waiting.append(pool.submit(part, blocks[i + workers]))
+        pool = _pool(workers, os.getpid())
+        waiting = [pool.submit(part, block) for block in blocks[:workers]]
+        for block in blocks[workers:]:
+            yield waiting.pop(0).result()
+            waiting.append(pool.submit(part, block))
+        yield from (job.result() for job in waiting)
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
         """part(rows) for each block of rows, for what it writes."""
@@ -147,14 +160,12 @@ class NumpyBackend:
 
     def each_share(self, part: Callable[[slice], None], n: int) -> None:
         """part(items) for equal shares of n items, one thread a core."""
-        workers = min(usable_cores(), n)
-        edges = np.linspace(0, n, workers + 1).astype(int)
-        shares = [slice(*pair) for pair in pairwise(edges)]
-        if workers < 2:
+        workers = usable_cores()
+        if n == 1 or not in_parallel(workers):
             part(slice(0, n))
             return
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(part, shares))
+        edges = np.linspace(0, n, min(workers, n) + 1).astype(int)
+        list(_pool(workers, os.getpid()).map(part, [slice(*pair) for pair in pairwise(edges)]))
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         """F = 1[X A > 0], as booleans."""

@@ -119,9 +119,11 @@ def read_parameters(cls: Any, facts: Facts, arrays: Arrays) -> Facts:
     return found
 
 
-def read_report(facts: Facts) -> Report:
-    """The convergence report."""
+def read_report(facts: Facts) -> Report | None:
+    """The convergence report, where the fit got so far as to make it."""
     report = facts.get("report")
+    if report is None and "report" in facts:
+        return None
     require(isinstance(report, dict), "its report is not a dictionary")
     try:
         return Report.from_dict(report)  # type: ignore[arg-type]

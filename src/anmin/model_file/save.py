@@ -52,7 +52,7 @@ def save_model(model: Any, path: str | os.PathLike[str], extra: Facts | None = N
         "loss": plain(model.loss_),
         "history": table(model.history_, Step),
         "path": table(model.path_, PathStep),
-        "report": model.report().as_dict(),
+        "report": None if model._report is None else model._report.as_dict(),
         "skipped": getattr(model, "n_skipped_", None),
         "feature_names": list(map(str, getattr(model, "feature_names_in_", ()))),
         "extra": getattr(model, "extra_", {}) if extra is None else extra,

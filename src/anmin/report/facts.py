@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from sys import float_info
 from typing import Any
 
@@ -77,6 +77,8 @@ class Report:
     descents: int | None  # directions of negative curvature for this pattern
     local_minimum: bool | None  # for this pattern
 
+    path_cut: bool = False  # smaller penalties would have been tried, had there been time
+
     @property
     def advice(self) -> tuple[str, ...]:
         """What to try next, and why; empty where nothing suggests itself."""
@@ -95,8 +97,9 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
-        """The report that `as_dict` wrote; names it does not know are left out."""
-        return cls(**{f.name: checked(f.name, str(f.type), values) for f in fields(cls)})
+        """The report that `as_dict` wrote, also in another version; strange names are left out."""
+        known = [f for f in fields(cls) if f.name in values or f.default is MISSING]
+        return cls(**{f.name: checked(f.name, str(f.type), values) for f in known})
 
     def __str__(self) -> str:
         return as_text(self)

@@ -11,6 +11,7 @@ from anmin.linsolve import Status
 from anmin.report.facts import Report
 from anmin.report.words import SMALL
 from anmin.solvers.audit import Audit, audit
+from anmin.solvers.penalty import is_cut
 from anmin.solvers.problem import Problem
 
 MESSAGES = {
@@ -35,7 +36,7 @@ def report_on(problem: Problem, fit: Fit, asked: int, budget: Budget) -> Report:
     return Report(
         status=status, message=MESSAGES[status],
         rows=n, inputs=p - 1, outputs=q, input_spread=found.spread,
-        lam=lam * s, lam_chosen=bool(fit.path),
+        lam=lam * s, lam_chosen=bool(fit.path), path_cut=is_cut(fit.path),
         start_loss=fit.history[0].loss * s**2, loss=found.loss * s**2, mse=found.mse * s**2,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,
         floor=None if found.floor is None else found.floor * s**2,
@@ -58,9 +59,11 @@ def status_of(fit: Fit, budget: Budget, cosine: float) -> str:
         return "converged" if cosine**2 <= SMALL else "settled"
     if fit.status is Status.OUT_OF_TIME:
         return "out of iterations" if budget.iterations >= budget.max_iter else "out of time"
-    judged = any(isfinite(step.held_out_mse) for step in fit.history)
-    stopped = "stopped early" if judged else "interrupted"
-    known = {Status.INTERRUPTED: stopped, Status.STOPPED: "degenerate"}
+    known = {
+        Status.INTERRUPTED: "interrupted",
+        Status.STOPPED_EARLY: "stopped early",
+        Status.STOPPED: "degenerate",
+    }
     return known.get(fit.status, "finished")
 
 

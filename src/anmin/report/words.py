@@ -40,6 +40,15 @@ def advice(report: Report) -> tuple[str, ...]:
     return tuple(text for rule in RULES if (text := rule(report)))
 
 
+def longer_path(r: Report) -> str:
+    if not r.path_cut:
+        return ""
+    return (
+        f"Give it more time: it ran out while penalties below lam = {number(r.lam)} were still to "
+        "be judged, so the network may be plainer than the data call for."
+    )
+
+
 def more_time(r: Report) -> str:
     stopped = r.status in ("out of time", "out of iterations", "interrupted")
     if not stopped or max(r.late_gain, single_gain(r)) <= SMALL:
@@ -144,8 +153,8 @@ def standardise(r: Report) -> str:
 
 
 RULES: tuple[Callable[[Report], str], ...] = (
-    more_time, lower_tol, standardise, raise_lam, hold_rows_out, fewer_units, idle_units,
-    repeated_units, linear_units, more_units,
+    longer_path, more_time, lower_tol, standardise, raise_lam, hold_rows_out, fewer_units,
+    idle_units, repeated_units, linear_units, more_units,
 )  # fmt: skip
 
 

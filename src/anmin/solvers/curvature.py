@@ -41,8 +41,7 @@ class Effort:
     tolerance: float
 
 
-CAREFUL = Effort(40, 0.05)
-ROUGH = Effort(12, 0.2)  # where the penalty is being chosen: depth is not what decides there
+INEXACT = Effort(12, 0.2)  # for a damped step: H is a model, and more of it buys no lower loss
 
 
 class CurvatureRows:
@@ -123,7 +122,7 @@ class DenseCurvature:
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
 
-    def solve(self, g: Array, mu: float, effort: Effort = CAREFUL) -> Array | None:  # noqa: ARG002
+    def solve(self, g: Array, mu: float) -> Array | None:
         """v with (H + lam I + mu D) v = g, or None where that is not positive definite."""
         h, p = self.shape
         M = self.H * 1
@@ -167,7 +166,7 @@ class ProductCurvature:
             explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, h)
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
-    def solve(self, g: Array, mu: float, effort: Effort = CAREFUL) -> Array | None:
+    def solve(self, g: Array, mu: float, effort: Effort = INEXACT) -> Array:
         """v with (H + lam I + mu D) v = g to a relative residual, from the last one found.
 
         The residual is looked at one step late, while a GPU is at work on the next product.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from anmin.history import Fit, Listener, Step
+from anmin.linsolve import Status
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.task import Search, Task
@@ -63,8 +64,10 @@ class Judge:
             replace(known, held_out_mse=error)
             for known, error in zip(fit.history, self.errors, strict=False)  # cut by an interrupt
         ]
+        status = Status.STOPPED_EARLY if self.waited >= PATIENCE else fit.status
         return replace(
             fit, network=problem.network(found.point), loss=found.point.loss, history=history,
+            status=status,
             removed_dead=found.dead, removed_off=found.off, removed_duplicates=found.duplicates,
         )  # fmt: skip
 

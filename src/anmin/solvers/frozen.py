@@ -21,7 +21,7 @@ from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.stats import CountPass, Counts, OutputStats, PatternPass, PatternStats, unpack
 
-EFFORT = Effort(200, 1e-2)  # the pattern will have changed anyway
+EFFORT = Effort(200, 5e-3)  # the pattern will have changed anyway
 
 FORMED = 3000  # unknowns up to which M is formed
 

@@ -13,22 +13,15 @@ from anmin.backends import Array
 from anmin.checkpoint import Entry, Ledger
 from anmin.history import Budget
 from anmin.linsolve import Status
-from anmin.solvers.curvature import (
-    CAREFUL,
-    DENSE,
-    ROUGH,
-    CurvatureRows,
-    DenseCurvature,
-    ProductCurvature,
-)
+from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient, restored_point, stored_point
 from anmin.sources.draws import draw
 from anmin.stats import Counts
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
-SMALL = 1000  # rows up to which curvature is in full precision: it costs nothing there
+SMALL = 400  # rows up to which curvature is in full precision: it costs little there
 FACTOR = 3.0  # between neighbouring dampings
-TRIES = 6  # dampings that may improve on each other in a step
+TRIES = 6  # dampings that may improve on each other in a step: cheap where H is formed
 LEAST, MOST = 1e-9, 1e12  # damping
 
 
@@ -57,8 +50,7 @@ class Descent:
             source = problem.source.using(problem.backend if n <= SMALL else fast)
         self.problem, self.rows = problem, CurvatureRows(source)
         self.ledger = ledger
-        self.tries = 1 if rough else TRIES  # dampings that may improve on each other in a step
-        self.effort = ROUGH if rough else CAREFUL
+        self.rough = rough
         self.before: Array | None = None
 
     def on(self, problem: Problem) -> Descent:
@@ -97,12 +89,16 @@ class Descent:
     def search(self, point: Point, mu: float) -> tuple[Damped, Counts]:
         """The best of a geometric search over the damping, from mu.
 
+        One that helps will do where each damping costs a solve of its own, and on the penalty
+        path, where depth is not what decides.
+
         While the loss falls further the damping is lowered; while it does not fall at all it is
         raised, faster and faster. `point` itself comes back where no damping helps.
         """
         problem = self.problem
         g = gradient(problem, point)
         dense = problem.forms_matrix(point.A.shape[1], DENSE)
+        tries = TRIES if dense and not self.rough else 1
         same = self.before is not None and self.before.shape == point.A.shape
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.before if same else None
@@ -110,11 +106,11 @@ class Descent:
         self.before = curvature.A
         best, best_mu, grow, better = point, mu, FACTOR, 0
         while mu < MOST:
-            v = curvature.solve(g, mu, self.effort)
+            v = curvature.solve(g, mu)
             new = None if v is None else problem.at(point.A + problem.backend.asarray(v))
             if new is not None and new.loss < best.loss:
                 best, best_mu, better = new, mu, better + 1
-                if grow > FACTOR or better == self.tries or mu < LEAST:
+                if grow > FACTOR or better == tries or mu < LEAST:
                     break
                 mu /= FACTOR
             elif best is not point:
@@ -124,7 +120,7 @@ class Descent:
         if best is not point:
             best = problem.balance(best)
         norm = float((g * g).sum()) ** 0.5
-        if self.tries == 1 and grow == FACTOR:  # it worked at once: try less next time
+        if tries == 1 and grow == FACTOR:  # it worked at once: try less next time
             best_mu /= FACTOR
         return Damped(best, max(best_mu, LEAST), norm), curvature.counts
 

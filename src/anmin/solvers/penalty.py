@@ -55,6 +55,15 @@ class PathStep:
     active: int
 
 
+def is_cut(path: list[PathStep]) -> bool:
+    """Whether a path, targets in units of their deviation, ended for want of time."""
+    if not path:
+        return False
+    best = min(range(len(path)), key=lambda i: path[i].held_out_mse)
+    ended = path[-1].lam <= LOWEST * FACTOR or path[-1].train_mse < EXACT
+    return not ended and len(path) - 1 - best < PATIENCE
+
+
 def walk(problem: Problem, task: Task, lam: float, until: float) -> Iterator[Point]:
     """The points of the path at lam, lam / FACTOR, …, on the rows of `problem`."""
     h, budget, rng = task.h, task.budget, task.rng
