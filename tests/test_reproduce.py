@@ -263,6 +263,25 @@ def vars_of(task):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_do_not_outlive_their_parent(how, tmp_path, paper_data):
+    psutil = pytest.importorskip("psutil")
+    words = ["reproduce", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "abalone"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anmin", *words, "--methods", "anmin", "--splits", "400"],
+        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("runs/*/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) >= 2
+    process.send_signal(how)
+    process.wait(timeout=30)
+    assert not psutil.wait_procs(family, timeout=30)[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, paper_data):
     words = ["reproduce", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "abalone"]
     process = subprocess.Popen(

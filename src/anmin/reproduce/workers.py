@@ -1,7 +1,8 @@
 """Tasks in parallel: one process a core, one thread each, so that times can be compared.
 
 A worker writes its record before it reports, so whatever is reported is on disk. After Ctrl-C, or
-when the caller stops listening, the workers are ended at once; what they were at is lost.
+when the caller stops listening, the workers are ended at once; what they were at is lost. They
+end also when the parent is killed.
 """
 
 import os
@@ -10,7 +11,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -66,10 +68,19 @@ def attempt(plan: Plan, task: Task) -> Record | Exception:
 
 
 def start_worker(cores: Any, methods: tuple[str, ...]) -> None:
-    """Take a core, use one thread, leave Ctrl-C to the parent, and get ready."""
+    """Take a core, use one thread, leave Ctrl-C to the parent but not outlive it, and get ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=leave_with_parent, daemon=True).start()
     HELD.enter_context(one_thread(cores.get()))
     warm_up(methods)
+
+
+def leave_with_parent() -> None:
+    """End this process when its parent has ended, however that was."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager
