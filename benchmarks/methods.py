@@ -15,6 +15,9 @@ OURS = {
     "varpro": "ours:varpro",
     "default": "ours:default",
     "anmin-direct": "ours:anmin_direct",
+    "anmin-cg": "ours:anmin_cg",
+    "varpro-direct": "ours:varpro_direct",
+    "varpro-cg": "ours:varpro_cg",
     "varpro-wide": "ours:varpro_wide",
 }
 ON_CARD = {

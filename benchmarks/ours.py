@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from functools import partial
 from typing import Any
 
 from anmin import ANMINRegressor
@@ -39,8 +40,10 @@ def varpro(split: Split, budget: Budget, **options: Any) -> Fit:
     return fitted(model, split)
 
 
-def anmin_direct(split: Split, budget: Budget) -> Fit:
-    return anmin(split, budget, linear_solver="cholesky")
+anmin_direct = partial(anmin, linear_solver="cholesky")
+anmin_cg = partial(anmin, linear_solver="cg")
+varpro_direct = partial(varpro, linear_solver="cholesky")
+varpro_cg = partial(varpro, linear_solver="cg")
 
 
 def varpro_wide(split: Split, budget: Budget) -> Fit:

@@ -13,8 +13,9 @@ there are many more than unknowns. Gradient, loss and output layer are never app
     ProductCurvature    multiplies by H, two thin products over the rows a time, and solves by
                         conjugate gradients with the Kronecker preconditioner (BBᵀ∘GᵀG/n) ⊗ XᵀX/n.
 
-The limit is where trials on two cores put it and is not sharp; below it the dense form also gives
-every further μ for the price of a factorisation.
+Where the limit lies was measured on two cores: in equal time both come to the same loss with 500 to
+900 unknowns, and the second to the lower one with 1,344 (docs/experiments.md). Below it the dense
+form gives every further μ for the price of a factorisation.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from anmin.solvers.problem import Point, Problem
 from anmin.sources import Batch, Source
 from anmin.stats import CountPass, Counts, OutputPass, PatternPass, unpack
 
-DENSE = 1500
+DENSE = 1000
 
 
 @dataclass(frozen=True, slots=True)
