@@ -16,7 +16,7 @@ PARAMETERS = """
         "varpro" is variable projection with damped steps and relocation of neurons; "anmin" the
         paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details.
     max_iter : int, default=None
-        Iterations: 30 for "anmin"; damped steps for "varpro", 400, or no limit with `max_time`.
+        Iterations: 30 for "anmin"; damped steps for "varpro", 1,000, or no limit with `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
     tol : float, default=1e-4

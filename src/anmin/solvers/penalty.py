@@ -151,11 +151,6 @@ class Choice:
     starts: list[Array]  # one A for each held-out part
     path: list[PathStep]
 
-    @property
-    def at_floor(self) -> bool:
-        """Whether the penalty is the smallest there is: nothing spoke against a deeper fit."""
-        return self.lam <= LOWEST * FACTOR
-
 
 def choose_penalty(task: Task, search: Search) -> Choice:
     """Walk the path without each held-out part, and compare the errors on it."""

@@ -33,7 +33,7 @@ SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
 ROUND_STEPS = 8  # between eliminations of random starts
-DEEPEN = 2  # fruitless relocations after lam="auto" has found nothing against a deeper fit
+DEEPEN = 2  # relocations in a row without a gain that end the refit of lam="auto"
 
 
 class VarPro(BaseEstimator):
@@ -58,7 +58,7 @@ class VarPro(BaseEstimator):
         checks.whole_number("patience", self.patience, least=0)
 
     def default_max_iter(self, max_time: float | None) -> float:
-        return 400 if max_time is None else inf
+        return 1000 if max_time is None else inf
 
     def solve(self, task: Task) -> Fit:
         """Minimise Eq. (1), with lam given or chosen on held-out rows."""
@@ -82,7 +82,7 @@ class VarPro(BaseEstimator):
         if task.init is not None:
             starts.append(problem.backend.asarray(task.init))
         start = refit(problem, starts, task)
-        status = run.refine(start, DEEPEN if choice.at_floor else 0)
+        status = run.refine(start, DEEPEN)
         return replace(run.result(status), lam=choice.lam, path=choice.path)
 
 
