@@ -93,10 +93,10 @@ def test_a_worker_that_joins_is_used(client, monkeypatch):
     before = set(client.run(tasks_done))
     _, _, X, y = collections(60_000, 6, 5_000)
     at_pass(monkeypatch, 2, join)
-    joined = model(n_hidden=64, max_iter=3).fit(X, y)
+    joined = model(n_hidden=160, max_iter=3).fit(X, y)
     done = client.run(tasks_done)
     assert next(count for address, count in done.items() if address not in before) > 0
-    alone = model(n_hidden=64, max_iter=3).fit(X.compute(), y.compute())
+    alone = model(n_hidden=160, max_iter=3).fit(X.compute(), y.compute())
     np.testing.assert_allclose(joined.A_, alone.A_, rtol=1e-8, atol=1e-8)
 
 
