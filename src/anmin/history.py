@@ -109,6 +109,7 @@ class Fit:
     status: Status
     lam: float | None = None  # where the solver chose it
     path: list[Any] = field(default_factory=list)  # of penalties that were tried
+    path_cut: bool = False  # for want of time
     removed_dead: int = 0  # units that fired on no row
     removed_off: int = 0  # units that the penalty had shrunk to nothing
     removed_duplicates: int = 0  # units that were another one times a factor

@@ -11,7 +11,6 @@ from anmin.linsolve import Status
 from anmin.report.facts import Report
 from anmin.report.words import SMALL
 from anmin.solvers.audit import Audit, audit
-from anmin.solvers.penalty import is_cut
 from anmin.solvers.problem import Problem
 
 MESSAGES = {
@@ -36,7 +35,7 @@ def report_on(problem: Problem, fit: Fit, asked: int, budget: Budget) -> Report:
     return Report(
         status=status, message=MESSAGES[status],
         rows=n, inputs=p - 1, outputs=q, input_spread=found.spread,
-        lam=lam * s, lam_chosen=bool(fit.path), path_cut=is_cut(fit.path),
+        lam=lam * s, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
         start_loss=fit.history[0].loss * s**2, loss=found.loss * s**2, mse=found.mse * s**2,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,
         floor=None if found.floor is None else found.floor * s**2,

@@ -55,15 +55,6 @@ class PathStep:
     active: int
 
 
-def is_cut(path: list[PathStep]) -> bool:
-    """Whether a path, targets in units of their deviation, ended for want of time."""
-    if not path:
-        return False
-    best = min(range(len(path)), key=lambda i: path[i].held_out_mse)
-    ended = path[-1].lam <= LOWEST * FACTOR or path[-1].train_mse < EXACT
-    return not ended and len(path) - 1 - best < PATIENCE
-
-
 def walk(problem: Problem, task: Task, lam: float, until: float) -> Iterator[Point]:
     """The points of the path at lam, lam / FACTOR, …, on the rows of `problem`."""
     h, budget, rng = task.h, task.budget, task.rng
@@ -150,6 +141,7 @@ class Choice:
     lam: float
     starts: list[Array]  # one A for each held-out part
     path: list[PathStep]
+    cut: bool  # for want of time, before the held-out rows had said enough
 
 
 def choose_penalty(task: Task, search: Search) -> Choice:
@@ -165,10 +157,10 @@ def choose_penalty(task: Task, search: Search) -> Choice:
         folds = search.folds or int(min(folds, affordable))
         splits = random_folds(n, search.fraction, folds, rng)
     share = PATH_SHARE / max(len(splits), 1)
-    runs = [held_out_path(task, first, share * (k + 1), *split) for k, split in enumerate(splits)]
-    runs = [run for run in runs if run]
+    walked = [held_out_path(task, first, share * (k + 1), *split) for k, split in enumerate(splits)]
+    runs, cut = [run for run, _ in walked if run], any(short for _, short in walked)
     if not runs:  # no time at all, or nothing to explain: the mean
-        return Choice(max(first, LOWEST), [empty.A], [])
+        return Choice(max(first, LOWEST), [empty.A], [], cut)
     length = min(len(run) for run in runs)
     errors = np.mean([[error for _, error in run[:length]] for run in runs], axis=0)
     best = int(errors.argmin())
@@ -182,13 +174,13 @@ def choose_penalty(task: Task, search: Search) -> Choice:
         )
         for i in range(length)
     ]
-    return Choice(lams[best], [run[best][0].A for run in runs], path)
+    return Choice(lams[best], [run[best][0].A for run in runs], path, cut)
 
 
 def held_out_path(
     task: Task, lam: float, until: float, train: Part, out: Part
-) -> list[tuple[Point, float]]:
-    """Points down the path on the rows `train`, and their errors on the rows `out`."""
+) -> tuple[list[tuple[Point, float]], bool]:
+    """Points down the path on the rows `train`, errors on the rows `out`, whether it was cut."""
     problem = task.problem
     judge, part = problem.source.part(out), replace(problem, source=problem.source.part(train))
     run: list[tuple[Point, float]] = []
@@ -201,9 +193,11 @@ def held_out_path(
         fit = Fit(problem.network(point), point.loss, [start], Status.INTERRUPTED, lam_here)
         task.ledger.offer(fit, error, judge)  # what an interrupt would keep
         waited = len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
-        if waited and lam / FACTOR ** (len(run) - 1) < lam / WAIT:
-            break
-    return run
+        if waited and lam_here < lam / WAIT:
+            return run, False
+    lowest = lam / FACTOR ** len(run) <= LOWEST
+    exact = bool(run) and run[-1][0].mse < EXACT
+    return run, not (lowest or exact)
 
 
 def refit(problem: Problem, starts: list[Array], task: Task) -> Point:

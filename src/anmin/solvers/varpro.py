@@ -83,7 +83,7 @@ class VarPro(BaseEstimator):
             starts.append(problem.backend.asarray(task.init))
         start = refit(problem, starts, task)
         status = run.refine(start, DEEPEN)
-        return replace(run.result(status), lam=choice.lam, path=choice.path)
+        return replace(run.result(status), lam=choice.lam, path=choice.path, path_cut=choice.cut)
 
 
 def best_start(task: Task) -> np.ndarray:
