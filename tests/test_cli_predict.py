@@ -286,5 +286,19 @@ def test_the_report_on_a_model_saved_from_python(run):
     assert run("report", "python.anmin").exit_code == 0
 
 
+def test_a_model_whose_report_was_interrupted(run, tmp_path):
+    model = load_model("python.anmin")
+    model._report = None
+    model.save(tmp_path / "m.anmin")
+    result = run("report", str(tmp_path / "m.anmin"))
+    assert result.exit_code == 0, result.output
+    assert "report: none, as the fit was interrupted" in result.stdout
+    facts = json.loads(run("report", str(tmp_path / "m.anmin"), "--json").stdout)
+    assert facts["convergence"] is None
+    page = tmp_path / "report.html"
+    assert run("report", str(tmp_path / "m.anmin"), "-o", str(page)).exit_code == 0
+    assert "none, as the fit was interrupted" in page.read_text(encoding="utf-8")
+
+
 def test_a_report_that_cannot_be_written(run):
     assert run("report", "prices.anmin", "-o", "report.pdf").exit_code == 2

@@ -142,18 +142,19 @@ def summary(subject: "Subject") -> dict[str, Any]:
     """The page as numbers."""
     from anmin.html.page import all_errors, importance, prediction_cost
 
+    report = subject.model._report
     return {
         "errors": all_errors(subject),
         "inputs": importance(subject),
         "cost": prediction_cost(subject.model),
-        "convergence": subject.model.report().as_dict(),
+        "convergence": report and report.as_dict(),
     }
 
 
 def show(subject: "Subject") -> None:
     """The page as a short text."""
     from anmin.html.blocks import number
-    from anmin.html.page import LABELS
+    from anmin.html.page import LABELS, convergence_lines
 
     facts, console = summary(subject), Console(highlight=False, soft_wrap=True, markup=False)
     for rows, targets in facts["errors"].items():
@@ -166,4 +167,7 @@ def show(subject: "Subject") -> None:
     console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
     cost = {LABELS[name]: value for name, value in facts["cost"].items()}
     console.print(", ".join(f"{value:,} {name}" for name, value in cost.items()))
-    console.print(str(subject.model.report()))
+    if facts["convergence"]:
+        console.print(str(subject.model.report()))
+    else:
+        console.print(": ".join(*convergence_lines(subject.model)))

@@ -238,8 +238,15 @@ def path_section(s: Subject) -> str:
     return section("path", "Choice of the penalty", text(words), gallery((svg, "")))
 
 
+def convergence_lines(model: Any) -> list[tuple[str, str]]:
+    """Label and text of every line of the report, or why there is none."""
+    if model._report is None:
+        return [("report", "none, as the fit was interrupted while it was made")]
+    return lines(model.report())
+
+
 def convergence_section(s: Subject) -> str:
-    return section("convergence", "Convergence", table([], lines(s.model.report()), "words"))
+    return section("convergence", "Convergence", table([], convergence_lines(s.model), "words"))
 
 
 def prediction_cost(model: Any) -> dict[str, int]:
