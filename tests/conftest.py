@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from killable import Nursery
 
 settings.register_profile(
     "quick",
@@ -58,3 +59,13 @@ def paper_data():
     if not Path(folder).is_dir():
         pytest.skip(f"ANMIN_DATA is {folder}, which is not a folder")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    """A process that starts fits which a test may kill."""
+    if not hasattr(os, "fork"):
+        pytest.skip("processes are started by fork, which this system has not")
+    nursery = Nursery()
+    yield nursery
+    nursery.close()

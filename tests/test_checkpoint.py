@@ -10,7 +10,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from conftest import make_data
-from killable import Nursery, save_rows
+from killable import save_rows
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
@@ -241,15 +241,6 @@ def test_a_point_from_a_log_is_laid_out_as_it_was():
 
 
 # ---- killed processes ---------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def nursery():
-    if not hasattr(os, "fork"):
-        pytest.skip("processes are started by fork, which this system has not")
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Ctrl-C: control at once, and the best network so far."""
 
-import os
 import pickle
 import signal
 import time
@@ -8,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from conftest import make_data
-from killable import Nursery, save_rows
+from killable import save_rows
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -247,15 +246,6 @@ def test_with_a_checkpoint_the_fit_can_be_taken_up_again(params, press, tmp_path
     interrupted(model, X, y)
     monkeypatch.undo()
     assert np.array_equal(model.fit(X, y).A_, whole.A_)
-
-
-@pytest.fixture(scope="module")
-def nursery():
-    if not hasattr(os, "fork"):
-        pytest.skip("processes are started by fork, which this system has not")
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
 
 
 @pytest.mark.parametrize("params", [{"lam": 1e-5}, {"solver": "anmin"}], ids=["varpro", "anmin"])

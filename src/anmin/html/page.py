@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from anmin.export import cost
 from anmin.html import figures, measures
 from anmin.html.blocks import gallery, number, section, side_by_side, table, text
-from anmin.html.style import PAGE
+from anmin.html.style import CSS, PAGE
 from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
 from anmin.plotting.common import outputs
 from anmin.report.words import lines
@@ -84,7 +84,7 @@ def report_page(subject: Subject) -> str:
         side_by_side(cost_section(subject), making_section(subject)),
     ]
     body = "\n".join(filter(None, sections))
-    return PAGE.format(title=escape(subject.title), body=body)
+    return PAGE.format(title=escape(subject.title), style=CSS, body=body)
 
 
 def headline(s: Subject) -> str:

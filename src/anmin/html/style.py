@@ -1,4 +1,4 @@
-"""The frame of the report page: its style and its head."""
+"""The frame of a report page: its style and its head."""
 
 CSS = """
 :root { color-scheme: light dark; --ink: #1c1c1c; --back: #ffffff; --line: #d9d9d9;
@@ -31,16 +31,13 @@ th { font-weight: 600; }
 th[scope=row], th[scope=col]:first-child { text-align: left; font-weight: 400; }
 """
 
-PAGE = (
-    """<!DOCTYPE html>
+PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>"""
-    + CSS.replace("{", "{{").replace("}", "}}")
-    + """</style>
+<style>{style}</style>
 </head>
 <body>
 <h1>{title}</h1>
@@ -48,4 +45,3 @@ PAGE = (
 </body>
 </html>
 """
-)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from anmin.html.blocks import section, text
-from anmin.html.style import CSS
+from anmin.html.style import CSS, PAGE
 from anmin.reproduce.figures import Exhibit
 from anmin.reproduce.tables import Cell, Table
 
@@ -34,20 +34,6 @@ thead th { white-space: normal; vertical-align: bottom; }
   th, td { padding-right: 0.5rem; } }
 """
 )
-FRAME = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
 TITLE = "Training a Two Layer ReLU Network Analytically, reproduced"
 
 
@@ -77,7 +63,7 @@ def report_page(report: Report) -> str:
         section("deviations", "Where this differs from the paper", bullets(report.deviations)),
         section("machine", "The machine", bullets(report.machine)),
     ]
-    return FRAME.format(title=escape(TITLE), style=STYLE, body="\n".join(filter(None, parts)))
+    return PAGE.format(title=escape(TITLE), style=STYLE, body="\n".join(filter(None, parts)))
 
 
 def contents(report: Report) -> str:
