@@ -35,7 +35,8 @@ from anmin.reproduce import (
     workers,
 )
 from anmin.reproduce.experiments import Plan, Task, execute, tasks
-from anmin.reproduce.methods import ABLATION, FAIR, PAPER
+from anmin.reproduce.methods import ABLATION, ARITHMETICS, FAIR, PAPER
+from anmin.reproduce.printed import printed
 from anmin.reproduce.protocol import Setup, Size, load_split
 from anmin.reproduce.record import Folder, Record, thinned
 from anmin.reproduce.summary import Results, Verdict, p_value
@@ -368,6 +369,32 @@ def test_anmin_is_the_library_at_the_papers_constants():
     assert len(fit.curve["logdet"]) == 9
 
 
+def test_the_printed_program_takes_the_steps_of_the_fast_one():
+    split = load_split("sin-n300-d2-h8", 2)
+    setup, means = Setup(replace(TINY, iterations=2)), ours.Arithmetic("", "float64", sums=False)
+    fast = ours.anmin(split, setup, experiment=ours.ABLATION[3], arithmetic=means)
+    literal = printed(split, setup, experiment=ours.ABLATION[3], tf32=False)
+    np.testing.assert_allclose(literal.predict(split.X)[:, 0], fast.predict(split.X), atol=1e-3)
+    np.testing.assert_allclose(literal.curve["logdet"], fast.curve["logdet"][1:], rtol=1e-4)
+    rough = printed(split, setup, experiment=ours.ABLATION[3], tf32=True)
+    error = np.abs(rough.predict(split.X)[:, 0] - fast.predict(split.X)).max()
+    assert 1e-4 < error < 0.1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_degenerate_system_as_printed(number, monkeypatch):
+    monkeypatch.setattr("anmin.reproduce.printed.TAU", math.inf)  # every system
+    split = load_split("sin-n100-d2-h8", 0)
+    setup, experiment = Setup(replace(TINY, iterations=4)), ours.ABLATION[number]
+    fit = printed(split, setup, experiment=experiment, tf32=False)
+    losses = fit.curve["loss"]
+    assert len(losses) == (0 if number == 1 else 4)
+    assert np.isfinite(fit.predict(split.X_test)).all()
+    if number == 3:
+        whole = printed(split, setup, experiment=ours.ABLATION[4], tf32=False)
+        assert min(whole.curve["loss"]) == min(losses)
+
+
 def test_ablation_keeps_and_stops_as_it_says():
     split = load_split("sin-n100-d2-h8", 0)
     setup = Setup(replace(TINY, iterations=6))
@@ -491,7 +518,7 @@ def test_table5_tells_the_order():
     )
     table = tables.table5(results)
     assert len(table.rows) == 4
-    assert table.caption.count("4 < 2 < 3 < 1") == 4
+    assert table.caption.count("4 < 2 < 3 < 1") == 1 + len(ARITHMETICS)
 
 
 def test_records_survive_the_disk(tmp_path):

@@ -2,7 +2,7 @@
 
     tables        the paper's six methods on its data sets
     simulations   Adam and ANMIN on y = sin ‖x‖²
-    ablation      four variants of Algorithm 1 on bike-sharing, in single and double precision
+    ablation      four variants of Algorithm 1 on bike-sharing, in several arithmetics
     fair          rows that a sceptical reader wants beside the paper's
     diagnostics   how the cost grows, and ln|M + lam I| where M is too large for every step
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from anmin.reproduce import gradient, ours, paper, rivals
+from anmin.reproduce.printed import printed
 from anmin.reproduce.protocol import Setup, Split
 from anmin.reproduce.record import Fit
 
@@ -44,10 +45,13 @@ GROWTH = {
     "growth-cg": "ANMIN, M only multiplied",
 }
 LANDSCAPE = {"anmin": "landscape", "anmin-l": "landscape-l"}
+ARITHMETICS: dict[str, tuple[str, Callable[..., Fit]]] = {
+    **{name: (a.title, partial(ours.anmin, arithmetic=a)) for name, a in ours.ARITHMETICS.items()},
+    "printed-float32": ("as printed, float32", partial(printed, tf32=False)),
+    "printed-tf32": ("as printed, TF32", partial(printed, tf32=True)),
+}
 ABLATION = {
-    f"ablation-{name}-{number}": (number, arithmetic)
-    for name, arithmetic in ours.ARITHMETICS.items()
-    for number in ours.ABLATION
+    f"ablation-{name}-{number}": (number, name) for name in ARITHMETICS for number in ours.ABLATION
 }
 
 SPECIAL = {
@@ -60,8 +64,8 @@ SPECIAL = {
     LANDSCAPE["anmin-l"]: Method("ln|M + λI|, leaky", partial(ours.landscape, slope=0.1)),
     **{
         name: Method(
-            f"ablation {number}, {arithmetic.title}",
-            partial(ours.anmin, experiment=ours.ABLATION[number], arithmetic=arithmetic),
+            f"ablation {number}, {ARITHMETICS[arithmetic][0]}",
+            partial(ARITHMETICS[arithmetic][1], experiment=ours.ABLATION[number]),
         )
         for name, (number, arithmetic) in ABLATION.items()
     },

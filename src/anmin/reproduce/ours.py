@@ -4,7 +4,7 @@
 
 The paper's experiments put 0.001, −10,000 and 0.0001 on *sums* over the rows. Divided by N as
 above they mean the same for Eq. (1), whose data term is a mean. The ablation also takes them as the
-text has them, on means.
+text has them, on means (and `printed.py` transcribes the text).
 """
 
 import warnings
