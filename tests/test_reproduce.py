@@ -336,7 +336,8 @@ def test_tasks_of_each_stage(tmp_path):
     assert len(then) == 3 * 5 * 6
     assert {task.split for task in then[: 5 * 6]} == {0}
     assert len(tasks(plan, "simulations")[0]) == 3 * 5 * 2
-    assert len(tasks(plan, "ablation")[0]) == 3 * len(ABLATION)
+    ablation = [name for name in ABLATION if experiments.can_run(name)]
+    assert len(tasks(plan, "ablation")[0]) == 3 * len(ablation)
     (fair,) = tasks(plan, "fair")
     assert {task.method for task in fair} == set(FAIR)
     assert {task.data for task in fair if task.method == "trees"} == {"sdf", "abalone", "bike"}
@@ -373,12 +374,9 @@ def test_the_printed_program_takes_the_steps_of_the_fast_one():
     split = load_split("sin-n300-d2-h8", 2)
     setup, means = Setup(replace(TINY, iterations=2)), ours.Arithmetic("", "float64", sums=False)
     fast = ours.anmin(split, setup, experiment=ours.ABLATION[3], arithmetic=means)
-    literal = printed(split, setup, experiment=ours.ABLATION[3], tf32=False)
+    literal = printed(split, setup, experiment=ours.ABLATION[3])
     np.testing.assert_allclose(literal.predict(split.X)[:, 0], fast.predict(split.X), atol=1e-3)
     np.testing.assert_allclose(literal.curve["logdet"], fast.curve["logdet"][1:], rtol=1e-4)
-    rough = printed(split, setup, experiment=ours.ABLATION[3], tf32=True)
-    error = np.abs(rough.predict(split.X)[:, 0] - fast.predict(split.X)).max()
-    assert 1e-4 < error < 0.1
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
@@ -386,12 +384,12 @@ def test_a_degenerate_system_as_printed(number, monkeypatch):
     monkeypatch.setattr("anmin.reproduce.printed.TAU", math.inf)  # every system
     split = load_split("sin-n100-d2-h8", 0)
     setup, experiment = Setup(replace(TINY, iterations=4)), ours.ABLATION[number]
-    fit = printed(split, setup, experiment=experiment, tf32=False)
+    fit = printed(split, setup, experiment=experiment)
     losses = fit.curve["loss"]
     assert len(losses) == (0 if number == 1 else 4)
     assert np.isfinite(fit.predict(split.X_test)).all()
     if number == 3:
-        whole = printed(split, setup, experiment=ours.ABLATION[4], tf32=False)
+        whole = printed(split, setup, experiment=ours.ABLATION[4])
         assert min(whole.curve["loss"]) == min(losses)
 
 

@@ -1,15 +1,14 @@
 """The methods by name: what the tables call them, and the function that trains one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from anmin.reproduce import gradient, ours, paper, rivals
 from anmin.reproduce.printed import printed
-from anmin.reproduce.protocol import Setup, Split
 from anmin.reproduce.record import Fit
 
-Trainer = Callable[[Split, Setup], Fit]
+Trainer = Callable[..., Fit]  # of a split and a setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +18,7 @@ class Method:
     title: str
     train: Trainer
     torch: bool = False
+    card: bool = False  # runs on a GPU only
     outputs: int | None = None  # that it can take; None for any number
 
 
@@ -45,10 +45,13 @@ GROWTH = {
     "growth-cg": "ANMIN, M only multiplied",
 }
 LANDSCAPE = {"anmin": "landscape", "anmin-l": "landscape-l"}
-ARITHMETICS: dict[str, tuple[str, Callable[..., Fit]]] = {
-    **{name: (a.title, partial(ours.anmin, arithmetic=a)) for name, a in ours.ARITHMETICS.items()},
-    "printed-float32": ("as printed, float32", partial(printed, tf32=False)),
-    "printed-tf32": ("as printed, TF32", partial(printed, tf32=True)),
+ARITHMETICS = {
+    **{
+        name: Method(a.title, partial(ours.anmin, arithmetic=a))
+        for name, a in ours.ARITHMETICS.items()
+    },
+    "printed-float32": Method("as printed, float32", printed, torch=True),
+    "printed-tf32": Method("as printed, TF32", partial(printed, tf32=True), torch=True, card=True),
 }
 ABLATION = {
     f"ablation-{name}-{number}": (number, name) for name in ARITHMETICS for number in ours.ABLATION
@@ -63,9 +66,9 @@ SPECIAL = {
     LANDSCAPE["anmin"]: Method("ln|M + λI|", ours.landscape),
     LANDSCAPE["anmin-l"]: Method("ln|M + λI|, leaky", partial(ours.landscape, slope=0.1)),
     **{
-        name: Method(
-            f"ablation {number}, {ARITHMETICS[arithmetic][0]}",
-            partial(ARITHMETICS[arithmetic][1], experiment=ours.ABLATION[number]),
+        name: replace(
+            ARITHMETICS[arithmetic],
+            train=partial(ARITHMETICS[arithmetic].train, experiment=ours.ABLATION[number]),
         )
         for name, (number, arithmetic) in ABLATION.items()
     },

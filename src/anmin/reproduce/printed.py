@@ -4,17 +4,19 @@
     ln|M + λI|    by an LU factor; not a number where rounding made the determinant negative
     line 7        "ln|M + λI| > τ" is false then too: the system is degenerate
 
-Exact arithmetic knows none of this, since M + λI is positive definite. The paper's ablation is
-about what single precision does. On cards like the author's, PyTorch before 1.12 rounds the factors
-of a matrix product to TF32, 10 bits after the leading one; `tf32` does the same.
+Exact arithmetic knows none of this, since M + λI is positive definite: the paper's ablation is
+about what single precision does. On cards like the author's, PyTorch before 1.12 multiplied
+matrices in TF32, 10 bits after the leading one, unless told otherwise; `tf32` tells it so again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from math import nan
+from math import isfinite, nan
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,120 +25,136 @@ from anmin.reproduce.ours import FLOOR, LAM, TAU, Experiment
 from anmin.reproduce.protocol import Setup, Split
 from anmin.reproduce.record import Curve, Fit
 
-Array = NDArray[np.float32]
+if TYPE_CHECKING:
+    from torch import Tensor
+
 BATCH = 256
-LOST_BITS = 13  # of the 23 that a float32 has after the leading one
-
-
-def to_tf32(x: Array) -> Array:
-    """The nearest numbers with 10 bits after the leading one.
-
-    >>> to_tf32(np.float32([1 + 2**-10, 1 + 2**-12])) - 1
-    array([0.00097656, 0.        ], dtype=float32)
-    """
-    bits = np.ascontiguousarray(x).view(np.uint32) + np.uint32(1 << (LOST_BITS - 1))
-    return (bits >> LOST_BITS << LOST_BITS).view(np.float32)
-
-
-def tf32_product(a: Array, b: Array) -> Array:
-    return to_tf32(a) @ to_tf32(b)
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
     """f(x) = σ(x̃A)B + b, with b in the last row of B."""
 
-    A: Array
-    B: Array
+    A: Tensor
+    B: Tensor
     loss: float
 
-
-class Program:
-    """The steps of Algorithm 1 on the rows of a split."""
-
-    def __init__(self, split: Split, tf32: bool) -> None:
-        self.X, self.Y = self.with_ones(split.X), split.Y.astype(np.float32)
-        self.product: Callable[[Array, Array], Array] = tf32_product if tf32 else np.matmul
-
-    @staticmethod
-    def with_ones(X: NDArray) -> Array:
-        return np.column_stack([np.ones(len(X)), X]).astype(np.float32)
-
-    def batches(self) -> Iterator[tuple[Array, Array]]:
-        for first in range(0, len(self.X), BATCH):
-            yield self.X[first : first + BATCH], self.Y[first : first + BATCH]
-
-    def features(self, X: Array, A: Array) -> Array:
-        hidden = np.maximum(self.product(X, A), 0)
-        return np.column_stack([hidden, np.ones(len(X), np.float32)])
-
-    def predict(self, X: Array, A: Array, B: Array) -> Array:
-        return self.product(self.features(X, A), B)
-
-    def with_output_layer(self, A: Array) -> Network:
-        """B for this A, and the loss of Eq. (1)."""
-        n, size = len(self.X), A.shape[1] + 1
-        G, r = np.zeros((size, size), np.float32), np.zeros((size, self.Y.shape[1]), np.float32)
-        for X, Y in self.batches():
-            S = self.features(X, A)
-            G += self.product(S.T, S)
-            r += self.product(S.T, Y)
-        B = np.linalg.solve(G / n + LAM * np.eye(size, dtype=np.float32), r / n)
-        residual = self.predict(self.X, A, B) - self.Y
-        loss = (residual**2).sum() / n + LAM * ((A**2).sum() + (B**2).sum())
-        return Network(A, B, float(loss))
-
-    def hidden_system(self, A: Array, B: Array) -> tuple[Array, Array]:
-        """M + λI and c."""
-        n, size = np.float32(len(self.X)), A.size
-        M, c = np.zeros((size, size), np.float32), np.zeros(size, np.float32)
-        for X, Y in self.batches():
-            fires = (self.product(X, A) > 0).astype(np.float32)
-            for b, b0, y in zip(B[:-1].T, B[-1], Y.T, strict=True):
-                Z = ((fires * b)[:, :, None] * X[:, None, :]).reshape(len(X), size)
-                M += self.product(Z.T, Z)
-                c += self.product(Z.T, y - b0)
-        return M / n + LAM * np.eye(size, dtype=np.float32), c / n
+    def predict(self, X: Tensor) -> Tensor:
+        return features(X, self.A) @ self.B
 
 
-def floored_solution(M: Array, c: Array) -> Array:
+def with_ones(X: Tensor) -> Tensor:
+    import torch
+
+    return torch.cat([X.new_ones(len(X), 1), X], 1)
+
+
+def features(X: Tensor, A: Tensor) -> Tensor:
+    """σ(XA) and a column of ones."""
+    import torch
+
+    return torch.cat([(X @ A).relu(), X.new_ones(len(X), 1)], 1)
+
+
+def batches(*arrays: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    return zip(*(array.split(BATCH) for array in arrays), strict=True)
+
+
+def regularised(gram: Tensor, n: int) -> Tensor:
+    gram /= n
+    gram.diagonal().add_(LAM)
+    return gram
+
+
+def with_output_layer(X: Tensor, Y: Tensor, A: Tensor) -> Network:
+    """The B that belongs to A, and the loss of Eq. (1)."""
+    import torch
+
+    n, size = len(X), A.shape[1] + 1
+    G, r = X.new_zeros(size, size), X.new_zeros(size, Y.shape[1])
+    for x, y in batches(X, Y):
+        S = features(x, A)
+        G += S.T @ S
+        r += S.T @ y
+    B = torch.linalg.solve(regularised(G, n), r / n)
+    residual = features(X, A) @ B - Y
+    loss = residual.square().sum() / n + LAM * (A.square().sum() + B.square().sum())
+    return Network(A, B, float(loss))
+
+
+def hidden_system(X: Tensor, Y: Tensor, here: Network) -> tuple[Tensor, Tensor]:
+    """M + λI and c."""
+    n, size = len(X), here.A.numel()
+    M, c = X.new_zeros(size, size), X.new_zeros(size)
+    for x, y in batches(X, Y):
+        fires = (x @ here.A > 0).to(x.dtype)
+        for b, b0, target in zip(here.B[:-1].T, here.B[-1], y.T, strict=True):
+            Z = ((fires * b)[:, :, None] * x[:, None, :]).reshape(len(x), size)
+            M += Z.T @ Z
+            c += Z.T @ (target - b0)
+    return regularised(M, n), c / n
+
+
+def floored_solution(M: Tensor, c: Tensor) -> Tensor:
     """Lines 10 to 12."""
-    U, D, Vt = np.linalg.svd(M)
-    return U @ ((Vt @ c) / np.maximum(D, np.float32(FLOOR)))
+    import torch
+
+    U, D, Vt = torch.linalg.svd(M)
+    return U @ ((Vt @ c) / D.clamp(min=FLOOR))
 
 
-def printed(split: Split, setup: Setup, *, experiment: Experiment, tf32: bool) -> Fit:
+def printed(split: Split, setup: Setup, *, experiment: Experiment, tf32: bool = False) -> Fit:
     """Algorithm 1, line by line; a run ends where its numbers are no longer finite."""
-    start, rng = perf_counter(), np.random.default_rng([split.number, 1])
-    program, A = Program(split, tf32), split.start().astype(np.float32)
-    shape = A.T.shape
-    best = here = program.with_output_layer(A)
+    import torch
+
+    def tensor(rows: NDArray) -> Tensor:
+        return torch.tensor(rows, dtype=torch.float32, device=setup.device)
+
+    start = perf_counter()
+    random = torch.Generator().manual_seed(split.number)
+    X, Y, A = with_ones(tensor(split.X)), tensor(split.Y), tensor(split.start())
     curve: Curve = {"step": [], "logdet": [], "loss": []}
-    for k in range(setup.size.iterations):
-        M, c = program.hidden_system(here.A, here.B)
-        sign, size = np.linalg.slogdet(M)
-        degenerate = not (sign > 0 and size > TAU)  # line 7
-        if degenerate and experiment.degenerate == "stop":
-            break
-        try:
-            if not degenerate:
-                A = np.linalg.solve(M, c).reshape(shape).T
-            elif experiment.degenerate == "reinit":
-                A = rng.standard_normal(A.shape).astype(np.float32)
-            else:
-                A = floored_solution(M, c).reshape(shape).T
-            here = program.with_output_layer(A)
-        except np.linalg.LinAlgError:
-            break
-        if not np.isfinite(here.loss):
-            break
-        best = min(best, here, key=lambda network: network.loss)
-        curve["step"].append(k + 1)
-        curve["logdet"].append(float(size) if sign > 0 else nan)
-        curve["loss"].append(here.loss)
+    with products_in_tf32(tf32):
+        best = here = with_output_layer(X, Y, A)
+        for k in range(setup.size.iterations):
+            M, c = hidden_system(X, Y, here)
+            sign, size = map(float, torch.linalg.slogdet(M))
+            degenerate = not (sign > 0 and size > TAU)  # line 7
+            if degenerate and experiment.degenerate == "stop":
+                break
+            try:
+                if not degenerate:
+                    A = torch.linalg.solve(M, c).reshape(A.T.shape).T
+                elif experiment.degenerate == "reinit":
+                    A = torch.randn(A.shape, generator=random).to(A.device)
+                else:
+                    A = floored_solution(M, c).reshape(A.T.shape).T
+                here = with_output_layer(X, Y, A)
+            except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+                break
+            if not isfinite(here.loss):
+                break
+            best = min(best, here, key=lambda network: network.loss)
+            curve["step"].append(k + 1)
+            curve["logdet"].append(size if sign > 0 else nan)
+            curve["loss"].append(here.loss)
     kept = best if experiment.keep == "best" else here
 
     def predict(X: NDArray) -> NDArray:
-        return program.predict(program.with_ones(X), kept.A, kept.B).astype(np.float64)
+        with products_in_tf32(tf32):
+            return kept.predict(with_ones(tensor(X))).cpu().numpy().astype(np.float64)
 
     return Fit(perf_counter() - start, predict, curve)
+
+
+@contextmanager
+def products_in_tf32(allowed: bool) -> Iterator[None]:
+    """Whether a card may multiply matrices in TF32; a CPU does not."""
+    import torch
+
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before

@@ -26,8 +26,8 @@ ABOUT_TABLE5 = (
     "2 and 4 its best. The columns with constants on sums or means are this library: degenerate is "
     "what Cholesky cannot factorise. As printed: ln|M + λI| and the step by LU, the pseudoinverse "
     "by SVD, the constants on means; degenerate is also a determinant that rounding has made "
-    "negative. TF32: the factors of matrix products have 10 bits after the leading one, PyTorch's "
-    "default before 1.12 on cards like the author's (which version he had is not known)."
+    "negative. TF32 (on a GPU only): matrix products with 10 bits after the leading one, PyTorch's "
+    "default before 1.12 on cards like the author's; which version he had is not known."
 )
 MEASURES = {
     "train_mse": "MSE train",
@@ -237,20 +237,20 @@ def ratios(results: Results, data: str, method: str, seconds: float) -> str:
 
 def table5(results: Results) -> Table:
     """The ablation on bike-sharing, in single and double precision."""
+    found = [name for name in ABLATION if results.has("bike", name)]
+    columns = [a for a in ARITHMETICS if any(ABLATION[name][1] == a for name in found)]
     table = Table(
         "table5",
         "Table 5. Ablation on bike-sharing",
-        table5_remark(results),
-        ("", "Kept", "If degenerate", "Paper", *(title for title, _ in ARITHMETICS.values())),
+        table5_remark(results, columns),
+        ("", "Kept", "If degenerate", "Paper", *(ARITHMETICS[a].title for a in columns)),
         words=3,
     )
-    for number_, experiment in ours.ABLATION.items():
-        names = [name for name, (n, _) in ABLATION.items() if n == number_]
-        if not any(results.has("bike", name) for name in names):
-            continue
+    for number_, experiment in ours.ABLATION.items() if found else ():
         train, test = paper.TABLE5[number_]
         cells = [Cell(pair(*train), f"test {pair(*test)}")]
-        for name in names:
+        for arithmetic in columns:
+            name = f"ablation-{arithmetic}-{number_}"
             ours_, other = (results.summary("bike", name, m) for m in ("train_mse", "test_mse"))
             cells.append(Cell(str(ours_), f"test {other}"))
         first = [f"{number_}", experiment.keep, experiment.degenerate]
@@ -258,17 +258,16 @@ def table5(results: Results) -> Table:
     return table
 
 
-def table5_remark(results: Results) -> str:
+def table5_remark(results: Results, columns: list[str]) -> str:
     """The order of the four rows by training MSE, here and in the paper."""
     said = ["paper " + order({n: row[0].mean for n, row in paper.TABLE5.items()})]
-    for arithmetic, (title, _) in ARITHMETICS.items():
+    for arithmetic in columns:
         means = {
-            n: results.summary("bike", name, "train_mse").mean
-            for name, (n, a) in ABLATION.items()
-            if a == arithmetic
+            n: results.summary("bike", f"ablation-{arithmetic}-{n}", "train_mse").mean
+            for n in ours.ABLATION
         }
         if all(map(isfinite, means.values())):
-            said.append(f"{title} {order(means)}")
+            said.append(f"{ARITHMETICS[arithmetic].title} {order(means)}")
     orders = "; ".join(said)
     return f"Training MSE, test MSE under it. Order by training MSE: {orders}. {ABOUT_TABLE5}"
 
