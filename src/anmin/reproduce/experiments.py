@@ -135,7 +135,7 @@ def tasks(plan: Plan, stage: str) -> list[list[Task]]:
         methods = [name for name in SIMULATED if name in trained]
         found = crossed(simulated_names(plan.size), methods, plan.splits)
     elif stage == "ablation":
-        methods = [name for name in ABLATION if can_run(name, plan.device)]
+        methods = [name for name in ABLATION if can_run(name)]
         found = crossed([d for d in plan.data if d == "bike"], methods, plan.splits)
     elif stage == "fair":
         found = crossed(plan.data, [m for m in FAIR if m in trained], plan.splits)
@@ -150,12 +150,8 @@ def crossed(data: tuple[str, ...] | list[str], methods: list[str], splits: int) 
     return [Task(d, m, split) for split in range(splits) for d in data for m in methods]
 
 
-def can_run(name: str, device: str = "auto") -> bool:
-    """Whether what a method needs is here."""
-    method = find_method(name)
-    if method.torch and find_spec("torch") is None:
-        return False
-    return not method.card or choose_device(device, name).startswith("cuda")
+def can_run(method: str) -> bool:
+    return not find_method(method).torch or find_spec("torch") is not None
 
 
 def wide() -> set[str]:
@@ -196,7 +192,7 @@ def execute(plan: Plan, task: Task) -> Record:
     rate = float("nan")
     if task.method == "sgd":
         rate = best_rate(plan.folder.read(task.data, SGD_TRIAL, 0).curve)
-    device = choose_device(plan.device, task.method, task.data)
+    device = choose_device(plan.device, task.data)
     fit = find_method(task.method).train(split, Setup(plan.size, device, rate))
     record = Record(
         task.data,
@@ -230,11 +226,11 @@ def scores(split: Split, predict: Predict) -> dict[str, Any]:
     return found
 
 
-def choose_device(wanted: str, method: str, data: str = "") -> str:
-    """ "auto" is a GPU, where there is one, for wide sets and for what runs nowhere else."""
+def choose_device(wanted: str, data: str) -> str:
+    """ "auto" is a GPU, where there is one, for the sets with many inputs."""
     if wanted != "auto":
         return wanted
-    if find_spec("torch") is None or not (data in WIDE or find_method(method).card):
+    if data not in WIDE or find_spec("torch") is None:
         return "cpu"
     import torch
 

@@ -18,7 +18,6 @@ class Method:
     title: str
     train: Trainer
     torch: bool = False
-    card: bool = False  # runs on a GPU only
     outputs: int | None = None  # that it can take; None for any number
 
 
@@ -50,8 +49,8 @@ ARITHMETICS = {
         name: Method(a.title, partial(ours.anmin, arithmetic=a))
         for name, a in ours.ARITHMETICS.items()
     },
-    "printed-float32": Method("as printed, float32", printed, torch=True),
-    "printed-tf32": Method("as printed, TF32", partial(printed, tf32=True), torch=True, card=True),
+    "printed": Method("as printed, NaN degenerate", partial(printed, nan_is_low=True), torch=True),
+    "printed-nan": Method("as printed, NaN solved", partial(printed, nan_is_low=False), torch=True),
 }
 ABLATION = {
     f"ablation-{name}-{number}": (number, name) for name in ARITHMETICS for number in ours.ABLATION

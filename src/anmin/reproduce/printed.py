@@ -1,20 +1,19 @@
-"""Algorithm 1 as printed, in single precision and with the constants of the text.
+"""Algorithm 1 as the author's program computes it: in float32, with its constants on sums.
 
-    M + λI        summed in float32 over batches of 256 rows, then divided by N
+    M + λI        summed over batches of 256 rows
     ln|M + λI|    by an LU factor; not a number where rounding made the determinant negative
-    line 7        "ln|M + λI| > τ" is false then too: the system is degenerate
+    line 7        solve where "ln|M + λI| > τ", so not where it is not a number
+    experiment 2  start anew where it is "less than" τ, so not there either
 
 Exact arithmetic knows none of this, since M + λI is positive definite: the paper's ablation is
-about what single precision does. On cards like the author's, PyTorch before 1.12 multiplied
-matrices in TF32, 10 bits after the leading one, unless told otherwise; `tf32` tells it so again.
+about what single precision does. Either reading is run throughout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -60,8 +59,7 @@ def batches(*arrays: Tensor) -> Iterator[tuple[Tensor, ...]]:
     return zip(*(array.split(BATCH) for array in arrays), strict=True)
 
 
-def regularised(gram: Tensor, n: int) -> Tensor:
-    gram /= n
+def regularised(gram: Tensor) -> Tensor:
     gram.diagonal().add_(LAM)
     return gram
 
@@ -70,21 +68,21 @@ def with_output_layer(X: Tensor, Y: Tensor, A: Tensor) -> Network:
     """The B that belongs to A, and the loss of Eq. (1)."""
     import torch
 
-    n, size = len(X), A.shape[1] + 1
+    size = A.shape[1] + 1
     G, r = X.new_zeros(size, size), X.new_zeros(size, Y.shape[1])
     for x, y in batches(X, Y):
         S = features(x, A)
         G += S.T @ S
         r += S.T @ y
-    B = torch.linalg.solve(regularised(G, n), r / n)
+    B = torch.linalg.solve(regularised(G), r)
     residual = features(X, A) @ B - Y
-    loss = residual.square().sum() / n + LAM * (A.square().sum() + B.square().sum())
-    return Network(A, B, float(loss))
+    loss = residual.square().sum() + LAM * (A.square().sum() + B.square().sum())
+    return Network(A, B, float(loss) / len(X))
 
 
 def hidden_system(X: Tensor, Y: Tensor, here: Network) -> tuple[Tensor, Tensor]:
     """M + λI and c."""
-    n, size = len(X), here.A.numel()
+    size = here.A.numel()
     M, c = X.new_zeros(size, size), X.new_zeros(size)
     for x, y in batches(X, Y):
         fires = (x @ here.A > 0).to(x.dtype)
@@ -92,7 +90,7 @@ def hidden_system(X: Tensor, Y: Tensor, here: Network) -> tuple[Tensor, Tensor]:
             Z = ((fires * b)[:, :, None] * x[:, None, :]).reshape(len(x), size)
             M += Z.T @ Z
             c += Z.T @ (target - b0)
-    return regularised(M, n), c / n
+    return regularised(M), c
 
 
 def floored_solution(M: Tensor, c: Tensor) -> Tensor:
@@ -103,7 +101,7 @@ def floored_solution(M: Tensor, c: Tensor) -> Tensor:
     return U @ ((Vt @ c) / D.clamp(min=FLOOR))
 
 
-def printed(split: Split, setup: Setup, *, experiment: Experiment, tf32: bool = False) -> Fit:
+def printed(split: Split, setup: Setup, *, experiment: Experiment, nan_is_low: bool) -> Fit:
     """Algorithm 1, line by line; a run ends where its numbers are no longer finite."""
     import torch
 
@@ -114,47 +112,31 @@ def printed(split: Split, setup: Setup, *, experiment: Experiment, tf32: bool = 
     random = torch.Generator().manual_seed(split.number)
     X, Y, A = with_ones(tensor(split.X)), tensor(split.Y), tensor(split.start())
     curve: Curve = {"step": [], "logdet": [], "loss": []}
-    with products_in_tf32(tf32):
-        best = here = with_output_layer(X, Y, A)
-        for k in range(setup.size.iterations):
-            M, c = hidden_system(X, Y, here)
-            sign, size = map(float, torch.linalg.slogdet(M))
-            degenerate = not (sign > 0 and size > TAU)  # line 7
-            if degenerate and experiment.degenerate == "stop":
-                break
-            try:
-                if not degenerate:
-                    A = torch.linalg.solve(M, c).reshape(A.T.shape).T
-                elif experiment.degenerate == "reinit":
-                    A = torch.randn(A.shape, generator=random).to(A.device)
-                else:
-                    A = floored_solution(M, c).reshape(A.T.shape).T
-                here = with_output_layer(X, Y, A)
-            except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
-                break
-            if not isfinite(here.loss):
-                break
-            best = min(best, here, key=lambda network: network.loss)
-            curve["step"].append(k + 1)
-            curve["logdet"].append(size if sign > 0 else nan)
-            curve["loss"].append(here.loss)
+    best = here = with_output_layer(X, Y, A)
+    for k in range(setup.size.iterations):
+        M, c = hidden_system(X, Y, here)
+        logdet = float(M.logdet())
+        degenerate = not logdet > TAU if nan_is_low else logdet <= TAU
+        if degenerate and experiment.degenerate == "stop":
+            break
+        try:
+            if not degenerate:
+                A = torch.linalg.solve(M, c).reshape(A.T.shape).T
+            elif experiment.degenerate == "reinit":
+                A = torch.randn(A.shape, generator=random).to(A.device)
+            else:
+                A = floored_solution(M, c).reshape(A.T.shape).T
+            here = with_output_layer(X, Y, A)
+        except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+            break
+        if not isfinite(here.loss):
+            break
+        best = min(best, here, key=lambda network: network.loss)
+        for name, value in zip(curve, (k + 1, logdet, here.loss), strict=True):
+            curve[name].append(value)
     kept = best if experiment.keep == "best" else here
 
     def predict(X: NDArray) -> NDArray:
-        with products_in_tf32(tf32):
-            return kept.predict(with_ones(tensor(X))).cpu().numpy().astype(np.float64)
+        return kept.predict(with_ones(tensor(X))).cpu().numpy().astype(np.float64)
 
     return Fit(perf_counter() - start, predict, curve)
-
-
-@contextmanager
-def products_in_tf32(allowed: bool) -> Iterator[None]:
-    """Whether a card may multiply matrices in TF32; a CPU does not."""
-    import torch
-
-    before = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = allowed
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = before
