@@ -2,11 +2,11 @@
 
     M + λI        summed over batches of 256 rows
     ln|M + λI|    by an LU factor; not a number where rounding made the determinant negative
-    line 7        solve where "ln|M + λI| > τ", so not where it is not a number
-    experiment 2  start anew where it is "less than" τ, so not there either
+    line 7        a system is solved where this is above τ; the text on the ablation has "less
+                  than" τ for a degenerate one. Not a number is neither: both readings are run.
 
 Exact arithmetic knows none of this, since M + λI is positive definite: the paper's ablation is
-about what single precision does. Either reading is run throughout.
+about what single precision does.
 """
 
 from __future__ import annotations
