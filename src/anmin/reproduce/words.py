@@ -40,7 +40,8 @@ Times: one core and one thread for every method; errors on the way are measured 
 stopped. Reading and scaling the data is not on the clock.
 
 Bold as in the paper: the best of the six methods, and those whose paired t-test against it gives
-p > 0.01. A tinted cell: the same among all rows, those that the paper does not have included.
+p > 0.01, which a method can owe to errors that scatter widely. A tinted cell: the same among all
+rows, those that the paper does not have included.
 """
 
 DEVIATIONS = """
