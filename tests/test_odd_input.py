@@ -227,3 +227,13 @@ def test_too_large_for_float32_is_refused():
     model = regressor(dtype="float32", standardize=False)
     with pytest.raises(ValueError, match=r"too large"):
         model.fit(X * 1e300, Y)
+
+
+def test_the_papers_constants_act_on_sums_over_the_rows():
+    named = Algorithm1(tau=-10_000 - (D + 2) * H * np.log(N), floor=1e-4 / N)
+    solvers = ("anmin", named, Algorithm1(floor=1e-4))
+    # With a column twice and no penalty, no system has a Cholesky factor.
+    fits = [regressor(solver=solver, lam=0.0).fit(TWICE, Y).A_ for solver in solvers]
+    assert np.array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+    assert regressor(lam="auto").fit(X, Y).lam_ == pytest.approx(1e-3 / N)

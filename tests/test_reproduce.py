@@ -403,10 +403,8 @@ def test_ablation_keeps_and_stops_as_it_says():
     final = last.curve["train_mse"][-1]
     assert ((last.predict(split.X) - split.y) ** 2).mean() == pytest.approx(final)
     assert ((best.predict(split.X) - split.y) ** 2).mean() <= final * (1 + 1e-9)
-    lam, tau, floor = ours.Constants.on_sums(split)
-    assert lam == 1e-5
-    assert tau == pytest.approx(-10_000 - 24 * math.log(100))
-    assert floor == 1e-6
+    means = ours.paper_model(split, setup, arithmetic=ours.ARITHMETICS["float32-means"])
+    assert (means.lam, means.solver.tau, means.solver.floor) == (1e-3, -10_000, 1e-4)
 
 
 def test_the_landscape_agrees_with_the_way():

@@ -1,15 +1,12 @@
 """This library's rows: the paper's Algorithm 1, its ablation, and the default solver.
 
-    lam = 0.001 / N,   tau = −10,000 − (d+1)h ln N,   floor = 0.0001 / N
-
-The paper's experiments put 0.001, −10,000 and 0.0001 on *sums* over the rows. Divided by N as
-above they mean the same for Eq. (1), whose data term is a mean. The ablation also takes them as the
-text has them, on means (and `printed.py` transcribes the text).
+The paper's experiments put 0.001 (λ), −10,000 (τ) and 0.0001 (the floor) on *sums* over the rows,
+which is what `Algorithm1` does by itself. The ablation also takes them as the text has them, on
+means (and `printed.py` transcribes the program).
 """
 
 import warnings
 from dataclasses import replace
-from math import log
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -22,8 +19,8 @@ from anmin.network import Network
 from anmin.reproduce.protocol import Setup, Split
 from anmin.reproduce.record import Curve, Fit
 from anmin.solvers import Algorithm1, Task
+from anmin.solvers.algorithm1 import FLOOR, LAM, TAU
 
-LAM, TAU, FLOOR = 1e-3, -10_000.0, 1e-4
 GROWTH_ITERATIONS = 3
 
 
@@ -72,19 +69,6 @@ class Watched(Algorithm1):
         return super().solve(replace(task, listener=listen))
 
 
-class Constants(NamedTuple):
-    """The constants of Algorithm 1, for Eq. (1) with its mean over the rows."""
-
-    lam: float = LAM
-    tau: float = TAU
-    floor: float = FLOOR
-
-    @classmethod
-    def on_sums(cls, split: Split) -> "Constants":
-        n, d = split.X.shape
-        return cls(LAM / n, TAU - (d + 1) * split.h * log(n), FLOOR / n)
-
-
 def paper_model(
     split: Split,
     setup: Setup,
@@ -93,12 +77,13 @@ def paper_model(
     **options: Any,
 ) -> ANMINRegressor:
     """Algorithm 1 from a standard normal A; the protocol has scaled the rows already."""
-    lam, tau, floor = Constants.on_sums(split) if arithmetic.sums else Constants()
-    keep, degenerate = experiment
-    solver = Watched(tau=tau, floor=floor, keep=keep, degenerate=degenerate)  # type: ignore[arg-type]
+    solver = Watched(**experiment._asdict())
     start: dict[str, Any] = {"init": split.start(), "max_iter": setup.size.iterations}
+    if not arithmetic.sums:
+        solver.set_params(tau=TAU, floor=FLOOR)
+        start["lam"] = LAM
     return ANMINRegressor(
-        split.h, solver=solver, lam=lam, standardize=False, device=setup.device,
+        split.h, solver=solver, standardize=False, device=setup.device,
         dtype=arithmetic.dtype, random_state=split.number, **(start | options),
     )  # fmt: skip
 

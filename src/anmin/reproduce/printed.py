@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from anmin.reproduce.ours import FLOOR, LAM, TAU, Experiment
+from anmin.reproduce.ours import Experiment
 from anmin.reproduce.protocol import Setup, Split
 from anmin.reproduce.record import Curve, Fit
+from anmin.solvers.algorithm1 import FLOOR, LAM, TAU
 
 if TYPE_CHECKING:
     from torch import Tensor

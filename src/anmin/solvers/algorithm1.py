@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ from anmin.solvers.problem import Problem, restored_point, stored_point
 from anmin.solvers.task import Task
 from anmin.stats import Counts
 
+LAM, TAU, FLOOR = 1e-3, -10_000.0, 1e-4  # of the paper's experiments, on sums over the rows
+
 Turn = tuple[Iterate, Status, dict]
 
 
@@ -25,8 +28,9 @@ class Algorithm1(BaseEstimator):
 
     Parameters
     ----------
-    tau : the hidden system is degenerate when ln|M + lam I| ≤ tau
-    floor : eigenvalues of a degenerate system are raised to this
+    tau : the hidden system is degenerate when ln|M + lam I| ≤ tau; None for the paper's
+        experiments, −10,000 on sums over the N rows: −10,000 − (d+1)h ln N on means
+    floor : eigenvalues of a degenerate system are raised to this; None for 0.0001/N likewise
     keep : report the "best" network by training loss, or the "last"
     degenerate : "floor" the eigenvalues, "reinit" A at random, or "stop"
 
@@ -41,8 +45,8 @@ class Algorithm1(BaseEstimator):
 
     def __init__(
         self,
-        tau: float = -10_000.0,
-        floor: float = 1e-4,
+        tau: float | None = None,
+        floor: float | None = None,
         keep: Literal["best", "last"] = "best",
         degenerate: Literal["floor", "reinit", "stop"] = "floor",
     ) -> None:
@@ -52,8 +56,10 @@ class Algorithm1(BaseEstimator):
         self.degenerate = degenerate
 
     def check(self) -> None:
-        checks.real_number("tau", self.tau, least=-np.inf)
-        checks.real_number("floor", self.floor, least=np.finfo(float).tiny)
+        if self.tau is not None:
+            checks.real_number("tau", self.tau, least=-np.inf)
+        if self.floor is not None:
+            checks.real_number("floor", self.floor, least=np.finfo(float).tiny)
         checks.one_of("keep", self.keep, ("best", "last"))
         checks.one_of("degenerate", self.degenerate, ("floor", "reinit", "stop"))
 
@@ -63,7 +69,7 @@ class Algorithm1(BaseEstimator):
     def solve(self, task: Task) -> Fit:
         """Minimise Eq. (1) from a random start. Line numbers are those of Algorithm 1.
 
-        lam="auto" is the value of the paper's experiments: 0.001 on the sum over the rows.
+        lam="auto" is the value of the paper's experiments, on sums over the rows like the others.
         """
         self.check()
         if task.n_init > 1:
@@ -72,7 +78,7 @@ class Algorithm1(BaseEstimator):
             )
         problem, budget, rng = task.problem, task.budget, task.rng
         if task.search is not None:
-            problem = replace(problem, lam=1e-3 / problem.source.weight)
+            problem = replace(problem, lam=LAM / problem.source.weight)
         shape = (problem.source.shape[1], task.h)
         A = rng.standard_normal(shape) if task.init is None else task.init
         journal = Journal(budget, task.listener, task.ledger)
@@ -94,6 +100,12 @@ class Algorithm1(BaseEstimator):
             best = min(best, here.point, key=lambda point: point.loss)  # lines 17–20
         kept = best if self.keep == "best" else here.point
         return Fit(problem.network(kept), kept.loss, journal.steps, status, problem.lam)
+
+    def limits(self, problem: Problem, h: int) -> tuple[float, float]:
+        """tau and floor for Eq. (1), whose data term is a mean over the rows."""
+        n, p, _ = problem.source.shape
+        tau = TAU - p * h * log(n) if self.tau is None else self.tau
+        return tau, FLOOR / n if self.floor is None else self.floor
 
     def turn(
         self, task: Task, problem: Problem, layer: DirectStep | ProductStep, here: Iterate
@@ -118,9 +130,10 @@ class Algorithm1(BaseEstimator):
         self, task: Task, problem: Problem, layer: DirectStep | ProductStep, here: Iterate
     ) -> Turn | None:
         """One iteration: where it leads, how it was made, and facts for the record."""
-        step = layer.step(here, self.tau, self.floor)  # lines 5–14
+        tau, floor = self.limits(problem, task.h)
+        step = layer.step(here, tau, floor)  # lines 5–14
         new, frozen, status = step.A, step.frozen_loss, step.solution.status
-        if self.degenerate != "floor" and step.solution.logdet <= self.tau:
+        if self.degenerate != "floor" and step.solution.logdet <= tau:
             if self.degenerate == "stop":
                 return None
             status, frozen = Status.REINITIALISED, np.nan
