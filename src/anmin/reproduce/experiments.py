@@ -43,12 +43,12 @@ from anmin.reproduce.protocol import (
     simulated_names,
 )  # fmt: skip
 from anmin.reproduce.record import Folder, Predict, Record, thinned
+from anmin.solvers.frozen import FORMED
 
 STAGES = ("tables", "simulations", "ablation", "fair", "diagnostics")
 DEFAULT_DATA = ("sdf", "abalone", "bike", "dae", "dae-clean")
 WIDE = ("dae", "dae-clean", "year")  # worth a GPU
 TINY = Size(epochs=3, iterations=3, lbfgs_steps=1, line_search_steps=3, varpro_steps=2)
-FORMED = 3000  # unknowns up to which the library forms M at every iteration
 LANDSCAPE_SPLITS = 1
 
 
