@@ -45,7 +45,8 @@ def unpacked(sdist, tmp_path_factory):
     """The tree that the sdist holds."""
     folder = tmp_path_factory.mktemp("tree")
     with tarfile.open(sdist) as file:
-        file.extractall(folder, filter="data")
+        file.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        file.extractall(folder)
     return folder / NAME
 
 
