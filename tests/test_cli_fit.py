@@ -92,6 +92,36 @@ def test_without_a_test_all_rows_are_fitted_once(run):
     assert "no rows were held out" in result.stdout
 
 
+def test_the_tested_network_is_among_the_starts_of_the_refit(run, monkeypatch):
+    seen = []
+
+    def noted(model, X, *args, **kwargs):
+        seen.append((model.warm_start, getattr(model, "A_", None)))
+        return whole(model, X, *args, **kwargs)
+
+    whole = ANMINRegressor.fit
+    monkeypatch.setattr(ANMINRegressor, "fit", noted)
+    fit(run, "-t", "price")
+    (first, nothing), (second, start) = seen
+    assert (first, nothing, second) == (False, None, True)
+    assert start is not None
+    assert load_model("m.anmin").warm_start is False
+
+
+def test_a_constant_target(run):
+    table = "a,y\n" + "".join(f"{i},3\n" for i in range(40))
+    result = run("fit", "-", "-t", "y", *QUICK, "--json", "-o", "m.anmin", input=table)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["test"]["y"] == {"mse": 0, "rmse": 0, "mae": 0, "r2": 1}
+
+
+def test_a_column_with_the_name_of_a_category(run):
+    table = "col,col=red,y\n" + "red,1,2\nblue,0,1\n" * 20
+    result = run("fit", "-", "-t", "y", "--one-hot", *QUICK, input=table)
+    assert result.exit_code == 2
+    assert "two inputs would be called 'col=red'" in result.stderr
+
+
 def test_several_targets(run):
     facts = fit(run, "-t", "price", "-t", "double")
     assert list(facts["test"]) == ["price", "double"]
@@ -163,6 +193,7 @@ def test_a_table_without_header(run, tmp_path):
         (("-t", "price", "--weight", "hue"), "no column 'hue'"),
         (("-t", "price"), "'colour' ("),
         (("-t", "kind", "--one-hot"), "--classify"),
+        (("-t", "price", "-t", "price"), "twice"),
         (("-t", "kind", "-t", "old", "--classify"), "one target"),
         (("-t", "size", "--classify", "--features", "w"), "leave --classify out"),
         (("-t", "price", "--features", "price"), "left as an input"),

@@ -160,6 +160,43 @@ def test_the_share_is_checked(data, fraction):
         fit(*data, validation_fraction=fraction)
 
 
+PARTS = {
+    "no splits": ([], "no splits"),
+    "nothing held out": ([(np.arange(10), np.array([], int))], "holds no row"),
+    "nothing to fit": ([(np.array([], int), np.arange(10))], "holds no row"),
+    "a row that is not there": ([([0, 1], [10_000])], "numbers of rows from 0"),
+    "a row from the end": ([([0, 1], [-1])], "numbers of rows from 0"),
+    "halves of rows": ([([0, 1], [2.5])], "numbers of rows from 0"),
+}
+
+
+@pytest.mark.parametrize(("cv", "words"), PARTS.values(), ids=PARTS.keys())
+def test_splits_are_checked(data, cv, words):
+    with pytest.raises(ValueError, match=f"cv.*{words}"):
+        fit(*data, cv=cv)
+
+
+def test_held_out_rows_of_no_weight_are_refused(data):
+    X, y = data
+    rows = np.arange(len(X))
+    weight = (rows < len(X) // 2).astype(float)
+    with pytest.raises(ValueError, match="weight above 0"):
+        fit(X, y, weight, cv=[(rows[weight > 0], rows[weight == 0])])
+
+
+def test_lists_and_masks_are_splits(data):
+    first = np.arange(len(data[0])) < len(data[0]) // 2
+    kinds = [(first, ~first), tuple(np.flatnonzero(part).tolist() for part in (first, ~first))]
+    one, other = (fit(*data, cv=[split]) for split in kinds)
+    assert one.path_ == other.path_
+
+
+@pytest.mark.parametrize("settings", [{}, {"early_stopping": True}])
+def test_a_row_is_left_to_fit_on(settings):
+    X, y = make_data(10, 2)
+    assert np.isfinite(fit(X, y, validation_fraction=0.99, **settings).predict(X)).all()
+
+
 @pytest.mark.parametrize("cv", [0, -1])
 def test_cv_is_checked(data, cv):
     with pytest.raises(ValueError, match="cv must be"):

@@ -88,8 +88,23 @@ def dense_target(y: Any) -> None:
 
 def splits(cv: Any, X: np.ndarray, y: Any, weight: np.ndarray | None) -> list[tuple]:
     """The splits of a splitter or an iterable, without the rows of weight zero."""
-    found = list(check_cv(cv, y).split(X, y))
-    if weight is None:
-        return found
-    place = np.cumsum(weight > 0) - 1  # of a row among those that count
-    return [tuple(place[part[weight[part] > 0]] for part in split) for split in found]
+    found = [tuple(map(np.asarray, split)) for split in check_cv(cv, y).split(X, y)]
+    if not found:
+        raise ValueError("cv has no splits.")
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    counts = np.ones(n, dtype=bool) if weight is None else weight > 0
+    place = np.cumsum(counts) - 1  # of a row among those that count
+    return [tuple(place[rows_of_part(part, counts)] for part in split) for split in found]
+
+
+def rows_of_part(part: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The rows of one part of a split that count."""
+    n = len(counts)
+    if part.dtype == bool and part.shape == (n,):
+        part = np.flatnonzero(part)
+    if part.ndim != 1 or not (part.dtype.kind in "iu" and (part >= 0).all() and (part < n).all()):
+        raise ValueError(f"cv must give numbers of rows from 0 to {n - 1}; got {part!r}.")
+    part = part[counts[part]]
+    if not part.size:
+        raise ValueError("cv: a part of a split holds no row, or none with a weight above 0.")
+    return part

@@ -72,7 +72,13 @@ def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inpu
             f"{describe_text(sheet, texts)}. Inputs must be numbers: encode text with --one-hot, "
             f"or leave it out with --drop {texts[0]!r}"
         )
-    return Inputs(names, {name: categories(sheet, name) for name in texts})
+    inputs = Inputs(names, {name: categories(sheet, name) for name in texts})
+    if twice := sorted({name for name in inputs.encoded if inputs.encoded.count(name) > 1}):
+        raise InputError(
+            f"two inputs would be called {quoted(twice)}: a column has the name that --one-hot "
+            "gives to a category of another. Rename it."
+        )
+    return inputs
 
 
 def describe_text(sheet: Sheet, names: list[str]) -> str:

@@ -173,8 +173,8 @@ def what_was_saved(outcome: "Outcome", output: Path) -> str:
     fitted, held_out = outcome.rows_train, outcome.rows_test
     if outcome.refitted:
         how = (
-            f"fitted on all {fitted + held_out:,} rows; the test error is that of the same fit "
-            f"without the {held_out:,} test rows"
+            f"fitted on all {fitted + held_out:,} rows; the test error is that of a fit without "
+            f"the {held_out:,} test rows"
         )
     elif outcome.rows_test:
         how = f"the tested one, fitted on {fitted:,} rows"

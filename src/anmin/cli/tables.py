@@ -153,6 +153,8 @@ def read_parquet(path: str) -> pd.DataFrame:
 
 def arrays_as_columns(path: str) -> pd.DataFrame:
     """The arrays of an .npz file, which must have one row for each row of the table."""
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an .npz file")
     columns: dict[str, np.ndarray] = {}
     with np.load(path, allow_pickle=False) as file:
         for name, values in file.items():

@@ -1,12 +1,13 @@
 """The work of `anmin fit`: split, fit, test, fit again on all rows, remember how.
 
 The test rows are taken out before anything is fitted. By default the model is then fitted once more
-on all rows and that one is saved: it has seen more, and the test error is an honest, slightly high
-estimate of its error. Both fits share `max_time`.
+on all rows, the tested network among its starts, and that one is saved: it has seen more, and the
+test error is an honest, slightly high estimate of its error. Both fits share `max_time`.
 """
 
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -95,6 +96,8 @@ def take_apart(sheet: Sheet, roles: Roles) -> Training:
     if roles.classify and len(roles.targets) > 1:
         raise InputError(f"--classify predicts one target; got {quoted(roles.targets)}")
     require_columns(sheet, roles.targets, "--target")
+    if len(set(roles.targets)) < len(roles.targets):
+        raise InputError(f"--target names a column twice: {quoted(roles.targets)}")
     require_columns(sheet, roles.features, "--features")
     require_columns(sheet, roles.drop, "--drop")
     taken = {*roles.targets, *roles.drop}
@@ -131,12 +134,12 @@ def train(model: Any, data: Training, test_size: float, refit: bool) -> Outcome:
             outcome.rows_test = len(held_out.y)
             outcome.test = held_out.errors_of(tested)
         if again and not interrupts:
-            final = clone(tested)
+            final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
             warned += fit(final, data, progress)
             if not interrupts:  # else the tested model is the better one
                 outcome.model, outcome.refitted = final, True
                 outcome.train = data.errors_of(final)
-                outcome.model.max_time = model.max_time
+                final.set_params(max_time=model.max_time, warm_start=model.warm_start)
         outcome.interrupted = bool(interrupts)
     outcome.seconds = perf_counter() - started
     for message in dict.fromkeys(warned):

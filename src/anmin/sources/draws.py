@@ -95,7 +95,7 @@ def random_folds(
             (Fold(seed, share, k, False), Fold(seed, share, k, True))
             for k in range(min(folds, most))
         ]
-    size = max(1, round(share * n))
+    size = max(1, min(round(share * n), n - 1))
     part = np.empty(n, dtype=int)
     part[rng.permutation(n)] = np.arange(n) // size
     folds = min(folds, part.max() + 1 if n > 1 else 0)
