@@ -159,7 +159,7 @@ def test_errors_are_those_of_scikit_learn(model):
     assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, said, sample_weight=w))
     assert found["r2"] == pytest.approx(metrics.r2_score(y, said, sample_weight=w))
     flat = np.full(len(X), y[0])
-    assert errors(model, X, flat)["y"]["r2"] == metrics.r2_score(flat, model.predict(X)) == 0
+    assert errors(model, X, flat)["y"]["r2"] == 0
     assert errors(model, X[:1], y[:1])["y"]["r2"] == 0  # scikit-learn has none for one row
 
 

@@ -54,7 +54,7 @@ def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> 
         "mse": mse,
         "rmse": mse**0.5,
         "mae": float(np.average(np.abs(said - y), weights=w)),
-        "r2": 1 - mse / spread if spread > 0 else float(mse == 0),  # as scikit-learn has it
+        "r2": 1 - mse / spread if np.ptp(y) > 0 < spread else float(mse == 0),
     }
 
 
