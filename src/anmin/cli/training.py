@@ -1,8 +1,9 @@
 """The work of `anmin fit`: split, fit, test, fit again on all rows, remember how.
 
 The test rows are taken out before anything is fitted. By default the model is then fitted once more
-on all rows, the tested network among its starts, and that one is saved: it has seen more, and the
-test error is an honest, slightly high estimate of its error. Both fits share `max_time`.
+on all rows, from the tested network (with `lam="auto"` from others too), and that one is saved: it
+has seen more, and the test error is an honest, slightly high estimate of its error. Both fits share
+`max_time`.
 """
 
 import warnings

@@ -50,11 +50,12 @@ def errors(
 def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> dict[str, float]:
     mse = float(np.average((said - y) ** 2, weights=w))
     spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    constant = np.ptp(y) == 0 or spread == 0
     return {
         "mse": mse,
         "rmse": mse**0.5,
         "mae": float(np.average(np.abs(said - y), weights=w)),
-        "r2": 1 - mse / spread if np.ptp(y) > 0 < spread else float(mse == 0),
+        "r2": float(mse == 0) if constant else 1 - mse / spread,
     }
 
 

@@ -34,6 +34,9 @@ class Algorithm1(BaseEstimator):
     keep : report the "best" network by training loss, or the "last"
     degenerate : "floor" the eigenvalues, "reinit" A at random, or "stop"
 
+    Where the hidden system is solved by conjugate gradients (above 3,000 unknowns, or by
+    `linear_solver="cg"`) it has no determinant, and `tau`, `floor` and `degenerate` have no part.
+
     Examples
     --------
     >>> from anmin import ANMINRegressor
