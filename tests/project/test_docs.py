@@ -15,7 +15,7 @@ import pytest
 import anmin
 from anmin import ANMINRegressor
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 if not DOCS.is_dir():
     pytest.skip("the docs are not here: tests outside a checkout", allow_module_level=True)

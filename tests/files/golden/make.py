@@ -1,6 +1,6 @@
 """Write this version's model files; run once a release, and never again for the same version.
 
-    python tests/golden/make.py
+    python tests/files/golden/make.py
 
 The rows to predict and what to expect are in the files themselves.
 """

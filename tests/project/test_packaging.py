@@ -16,7 +16,7 @@ import pytest
 
 import anmin
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 if not (ROOT / "pyproject.toml").is_file():
     pytest.skip("there is nothing to build: tests outside a checkout", allow_module_level=True)
 build = pytest.importorskip("hatchling.build", reason="building needs hatchling")
