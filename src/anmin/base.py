@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
-from anmin.checkpoint import Checkpoint, Ledger, fit_facts
+from anmin.checkpoint import Checkpoint
+from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Budget, Fit
+from anmin.history import Fit
 from anmin.intervals import check_size, fit_intervals
-from anmin.linsolve import Status
 from anmin.network import Network
 from anmin.report import Report, report_on
-from anmin.solvers import Problem, Search, Task, VarPro, solve_early, solver_object
+from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.sources import (
     RawSource,
     Scaling,
@@ -32,8 +33,10 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
+HUGE = 1e30  # a penalty that leaves nothing of any network
 
 
 class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
@@ -45,22 +48,15 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         *,
         slope: float = 0.0,
         lam: float | str = "auto",
-        solver: Any = "varpro",
+        solver: str | Solver = "varpro",
         max_iter: int | None = None,
         max_time: float | None = None,
-        tol: float = 1e-4,
         init: Any = "random",
-        n_init: int = 1,
         standardize: bool = True,
         early_stopping: bool = False,
-        validation_fraction: float = 0.2,
         cv: Any = None,
-        linear_solver: str = "auto",
         device: str = "cpu",
-        dtype: str = "auto",
-        batch_size: int | str = "auto",
-        intervals: bool = False,
-        checkpoint: Any = None,
+        checkpoint: str | PathLike[str] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         verbose: int = 0,
@@ -71,18 +67,11 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.solver = solver
         self.max_iter = max_iter
         self.max_time = max_time
-        self.tol = tol
         self.init = init
-        self.n_init = n_init
         self.standardize = standardize
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
         self.cv = cv
-        self.linear_solver = linear_solver
         self.device = device
-        self.dtype = dtype
-        self.batch_size = batch_size
-        self.intervals = intervals
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
@@ -92,143 +81,136 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         """Train on checked rows; X, y and weight are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
-        h, search = self._size(), self._search(rows, X, y, weight)
-        d, q = rows.width
-        if checks.true_or_false("intervals", self.intervals):
-            check_size(d + 1, h, q)
-        problem = self._problem(rows, h, solver)
-        scaling = problem.source.scaling
         budget = self._budget(solver)
-
-        def attributes(network: Network) -> dict:
-            network = network.scaled(scaling.y_scale)
-            return {"_network": network, "_scaling": scaling, "n_outputs_": q}
-
-        listener, close = fit_listener(self, X, y, budget.max_iter, attributes)
-        with problem.backend.session(), np.errstate(all="ignore"):
-            n_init = checks.whole_number("n_init", self.n_init, least=1)
-            init = self._start(d + 1, h)
-            ledger, rng = self._ledger(problem, budget, init, search)
-            task = Task(problem, h, budget, rng, listener, init, n_init, search, ledger)
-            fit = self._solve(solver, task)
-            self._keep(fit.in_units(scaling.y_scale), problem)
-            self._look_back(fit, problem, h, budget)
+        h, search = self._size(solver, rows), self._search(rows, X, y, weight, budget)
+        if self._wants_intervals():
+            check_size(rows.width[0] + 1, h, rows.width[1])
+        whole = self._problem(rows, h, solver)
+        with whole.backend.session(), np.errstate(all="ignore"):
+            start = Start(h, check_random_state(self.random_state), self._start(rows.width[0], h))
+            log = self._log(whole, start, search)
+            if log is not None and (self.random_state is None or self.random_state is np.random):
+                start = replace(start, rng=check_random_state(log.seed))
+            engine = Engine(budget, whole.source.scaling.y_scale, log)
+            listener, close = fit_listener(self, X, y, budget.max_iter, whole.source.scaling)
+            engine.listeners += [listener]
+            try:
+                problem, fit = self._solve(solver, whole, start, search, engine)
+            finally:
+                if log is not None:
+                    log.close()
+            self._adopt(fit, whole.source.scaling)
+            self._warn(fit)
+            self._look_back(replace(whole, lam=problem.lam), fit, h)
         close()
 
-    def _solve(self, solver: Any, task: Task) -> Fit:
-        """The solver's fit; after an interrupt, the best it had come to."""
-        try:
-            if checks.true_or_false("early_stopping", self.early_stopping):
-                return solve_early(solver.solve, task, self.validation_fraction)
-            return solver.solve(task)
-        except KeyboardInterrupt:
-            if task.ledger.best is None:
-                raise
-            warnings.warn("Interrupted; the best network so far is kept.", ConvergenceWarning, 4)
-            return task.ledger.best
-        finally:
-            task.ledger.close()
+    def _solve(
+        self, solver: Solver, problem: Problem, start: Start, search: Search, engine: Engine
+    ) -> tuple[Problem, Fit]:
+        """The fit, on all rows or on those that early_stopping leaves."""
+        if checks.true_or_false("early_stopping", self.early_stopping):
+            problem, search, judge = hold_out(problem, search, start.rng)
+            engine.held_out = judge.error
+            engine.listeners += [judge]
+        return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
 
-    def _look_back(self, fit: Fit, problem: Problem, h: int, budget: Budget) -> None:
+    def _wants_intervals(self) -> bool:
+        return checks.true_or_false("intervals", getattr(self, "intervals", False))
+
+    def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
         self._report: Report | None = None
         self._intervals = None
         try:
-            self._report = report_on(problem, fit, h, budget)
-            if self.intervals:
-                fit = fit.in_units(problem.source.scaling.y_scale)
+            self._report = report_on(problem, fit, h)
+            if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
         except KeyboardInterrupt:
             what = "the network is kept, but without a full report or intervals."
             warnings.warn(f"Interrupted; {what}", ConvergenceWarning, 4)
 
-    def _ledger(
-        self, problem: Problem, budget: Budget, init: np.ndarray | None, search: Search | None
-    ) -> tuple[Ledger, np.random.RandomState]:
-        """Where the steps are logged, and the random numbers."""
+    def _log(self, problem: Problem, start: Start, search: Search) -> Checkpoint | None:
+        """Where the moves are logged."""
         if self.checkpoint is None:
-            return Ledger(), check_random_state(self.random_state)
+            return None
         params = self.get_params(deep=False)
-        if init is not None:
-            params["warm_start" if self.warm_start else "init"] = init
-        if search is not None and search.splits is not None:
+        if start.A is not None:
+            params["warm_start" if self.warm_start else "init"] = start.A
+        if search.splits is not None:
             params["cv"] = search.splits
-        path = checks.path("checkpoint", self.checkpoint)
-        log = Checkpoint(path, fit_facts(params, problem.source), budget)
-        unseeded = self.random_state is None or self.random_state is np.random
-        return log, check_random_state(log.seed if unseeded else self.random_state)
+        return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, p: int, h: int) -> np.ndarray | None:
+    def _start(self, d: int, h: int) -> np.ndarray | None:
         """The first A; None for a random one."""
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
-            if len(self.A_) == p and 0 < units <= h:
+            if len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_
-        return checks.start(self.init, (p, h))
+        return checks.start(self.init, (d + 1, h))
 
-    def _size(self) -> int:
+    def _size(self, solver: Solver, rows: RawSource) -> int:
         if self.n_hidden != "auto":
-            return checks.whole_number("n_hidden", self.n_hidden, least=1)
-        if self.lam != "auto" or not isinstance(solver_object(self.solver), VarPro):
+            h = checks.whole_number("n_hidden", self.n_hidden, least=1)
+            return checks.fits_in_memory(h, rows.width[0] + 1)
+        if self.lam != "auto" or solver.default_lam(1.0) is not None:
             raise ValueError(
-                'n_hidden="auto" needs lam="auto" and solver="varpro", which decide it; '
-                f"got lam={self.lam!r}, solver={self.solver!r}. Give a number of units."
+                'n_hidden="auto" needs lam="auto" and a solver that lets held-out rows decide, '
+                f'such as "varpro"; got lam={self.lam!r}, solver={self.solver!r}. '
+                "Give a number of units."
             )
         return MOST_HIDDEN
 
-    def _search(self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None) -> Search | None:
-        fraction = checks.real_number(
-            "validation_fraction", self.validation_fraction, least=1e-9, below=1.0
-        )
-        if not isinstance(self.lam, str):
-            return None
-        checks.one_of("lam", self.lam, ("auto",))
-        if self.cv is None or isinstance(self.cv, Integral):
-            folds = None if self.cv is None else checks.whole_number("cv", self.cv, least=1)
-            return Search(fraction, folds)
+    def _search(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None, budget: Budget
+    ) -> Search:
+        """How rows are held out, to choose lam and for early_stopping."""
+        if isinstance(self.lam, str):
+            checks.one_of("lam", self.lam, ("auto",))
+        search, cv = Search(max_iter=budget.max_iter), self.cv
+        if cv is None:
+            return search
+        if isinstance(cv, Integral):
+            folds = checks.whole_number("cv", cv, least=1)
+            return replace(search, folds=folds, fraction=min(0.2, 1 / folds) if folds > 1 else 0.2)
+        if isinstance(cv, Real):
+            return replace(search, fraction=checks.real_number("cv", cv, least=1e-9, below=1.0))
         if rows.streamed:  # a splitter sees numbers of rows
             X, y = np.empty((rows.tally()[0], 0)), None
-        return Search(splits=checks.splits(self.cv, X, y, weight))
+        return replace(search, splits=checks.splits(cv, X, y, weight))
 
-    def _budget(self, solver: Any) -> Budget:
+    def _budget(self, solver: Solver) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
         if max_iter is not None:
-            max_iter = checks.whole_number("max_iter", max_iter, least=0)
-        else:
-            max_iter = solver.default_max_iter(max_time)
-        return Budget(max_iter, max_time, checks.real_number("tol", self.tol, least=0.0))
+            return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
+        return Budget(solver.default_max_iter(max_time), max_time)
 
-    def _problem(self, rows: RawSource, h: int, solver: Any) -> Problem:
+    def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        if self.lam == "auto" and isinstance(solver, VarPro):
+        if self.lam == "auto" and solver.default_lam(1.0) is None:
             scaling = scaling.unit_target(rows.measured.y)
-        size = self.batch_size
-        if size != "auto":
-            size = checks.whole_number("batch_size", size, least=1)
-        dtype = checks.one_of("dtype", self.dtype, ("auto", "float64", "float32"))
         device = checks.text("device", self.device)
-        backend = get_backend("cpu" if rows.remote else device, dtype)
-        size = batch_rows(size, backend, h, d + 1, q)
+        backend = get_backend("cpu" if rows.remote else device, solver.dtype)
+        size = batch_rows(solver.batch_size, backend, h, d + 1, q)
         return Problem(
             rows.on(device).prepared(scaling, backend, size),
-            0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, least=0.0),
+            0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, 0.0, HUGE),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
-            checks.one_of("linear_solver", self.linear_solver, ("auto", "cholesky", "cg")),
+            solver.linear_solver,
         )
 
-    def _keep(self, fit: Fit, problem: Problem) -> None:
-        lam = problem.lam if fit.lam is None else fit.lam
-        self._adopt(replace(fit, lam=lam), problem.source.scaling)
+    def _warn(self, fit: Fit) -> None:
+        """Say what a user should know at once, not only in the report."""
         unsound = [step.logdet == -np.inf for step in fit.history[1:]]
-        if fit.status is Status.STOPPED or (unsound and all(unsound)):
-            warnings.warn(
-                f"No hidden system was positive definite: {fit.status.value}", ConvergenceWarning, 3
-            )
+        if fit.status is Status.NOTHING_FITTED:
+            warnings.warn(f"Nothing fitted: {fit.status.value}", ConvergenceWarning, 4)
+        elif fit.status is Status.STOPPED or (unsound and all(unsound)):
+            what = f"No hidden system was positive definite: {fit.status.value}"
+            warnings.warn(what, ConvergenceWarning, 4)
 
     def _adopt(self, fit: Fit, scaling: Scaling) -> None:
         """Copy the attributes of a fit that was made, or loaded from a file."""

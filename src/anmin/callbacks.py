@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isinf
+from math import isinf, isnan
 from typing import Any
 
 from anmin.history import Listener, Step
 from anmin.network import Network
+from anmin.sources import Scaling
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -23,22 +24,21 @@ except ImportError:  # scikit-learn < 1.9
 __all__ = ["CallbackSupportMixin", "fit_listener", "with_callbacks"]
 
 
-def print_step(step: Step, _: Network) -> bool:
-    """A line a step, for verbose=1."""
+def print_step(step: Step, _: Network) -> None:
+    """One line for each step, for verbose=1; held-out errors are of the penalty path."""
+    held_out = "" if isnan(step.held_out_mse) else f"   held-out mse {step.held_out_mse:.6g}"
     print(
-        f"iteration {step.iteration:4d}   loss {step.loss:.6g}   mse {step.mse:.6g}   "
-        f"flips {step.flips:.2%}   dead {step.dead}   {step.seconds:.2f} s"
+        f"{step.phase or 'iteration':9s} {step.iteration:4d}   loss {step.loss:.6g}   "
+        f"mse {step.mse:.6g}{held_out}   lam {step.lam:.3g}   {step.seconds:.2f} s"
     )
-    return False
 
 
 def fit_listener(
-    estimator: Any, X: Any, y: Any, max_iter: float, attributes: Callable[[Network], dict]
+    estimator: Any, X: Any, y: Any, max_iter: float, scaling: Scaling
 ) -> tuple[Listener, Callable[[], Any]]:
     """What hears of each step: the estimator's callbacks, and `verbose`; and how to close.
 
-    A callback may ask for the estimator as it would be, had it stopped at this step:
-    `attributes` gives the fitted attributes of a network.
+    A callback may ask for the estimator as it would be, had it stopped at this step.
     """
     listeners: list[Listener] = [print_step] if estimator.verbose else []
     close: Callable[[], Any] = lambda: None  # noqa: E731
@@ -52,10 +52,10 @@ def fit_listener(
                 return False
             task = context.subcontext(task_name="iteration")
             task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            so_far = {"_network": network, "_scaling": scaling, "n_outputs_": len(network.b0)}
             return task.call_on_fit_task_end(
-                estimator=estimator, X=X, y=y,
-                reconstruction_attributes=lambda: attributes(network),
-            )  # fmt: skip
+                estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: so_far
+            )
 
         listeners.append(tell)
         close = lambda: context.call_on_fit_task_end(  # noqa: E731

@@ -52,6 +52,25 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
+def fits_in_memory(h: int, p: int) -> int:
+    """h hidden units of p weights, if the least that they need is there."""
+    needed = 8 * h * (h + p)
+    if needed > memory_bytes():
+        raise ValueError(
+            f"n_hidden={h:,} needs at least {needed / 2**30:,.0f} GiB of memory here; "
+            "give fewer units."
+        )
+    return h
+
+
+def memory_bytes() -> float:
+    """The memory of this machine; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
 def start(init: Any, shape: tuple[int, int]) -> np.ndarray | None:
     """The first A that was given, or None for a random one."""
     if isinstance(init, str):

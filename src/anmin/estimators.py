@@ -15,7 +15,7 @@ from anmin import checks
 from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
 from anmin.model_file import storable
-from anmin.parameters import ATTRIBUTES, PARAMETERS
+from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
 from anmin.probabilities import softmax, temperature
 from anmin.sources import (
     counting_rows,
@@ -45,6 +45,11 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     >>> bool(model.score(x, np.abs(x).ravel()) > 0.99)
     True
     """
+
+    @extended(BaseANMIN)
+    def __init__(self, n_hidden: int | str = 64, *, intervals: bool = False, **shared: Any) -> None:
+        super().__init__(n_hidden, **shared)
+        self.intervals = intervals
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINRegressor:
@@ -118,40 +123,9 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
     True
     """
 
-    def __init__(
-        self,
-        n_hidden: int | str = 64,
-        *,
-        slope: float = 0.0,
-        lam: float | str = "auto",
-        solver: Any = "varpro",
-        max_iter: int | None = None,
-        max_time: float | None = None,
-        tol: float = 1e-4,
-        init: Any = "random",
-        n_init: int = 1,
-        standardize: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        cv: Any = None,
-        linear_solver: str = "auto",
-        device: str = "cpu",
-        dtype: str = "auto",
-        batch_size: int | str = "auto",
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        class_weight: Any = None,
-    ) -> None:
-        super().__init__(
-            n_hidden, slope=slope, lam=lam, solver=solver, max_iter=max_iter, max_time=max_time,
-            tol=tol, init=init, n_init=n_init, standardize=standardize,
-            early_stopping=early_stopping, validation_fraction=validation_fraction, cv=cv,
-            linear_solver=linear_solver, device=device, dtype=dtype, batch_size=batch_size,
-            checkpoint=checkpoint, warm_start=warm_start, random_state=random_state,
-            verbose=verbose,
-        )  # fmt: skip
+    @extended(BaseANMIN)
+    def __init__(self, n_hidden: int | str = 64, *, class_weight: Any = None, **shared: Any) -> None:
+        super().__init__(n_hidden, **shared)
         self.class_weight = class_weight
 
     @with_callbacks

@@ -1,5 +1,27 @@
 """What the two estimators say of their parameters and attributes, once."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, signature
+
+
+def extended(base: type) -> Callable[[Callable], Callable]:
+    """For an `__init__` that takes `**shared` for those of `base`: the signature says all of them.
+
+    scikit-learn reads the parameters of an estimator from there.
+    """
+
+    def extend(init: Callable) -> Callable:
+        own = signature(init).parameters
+        shared = signature(base.__init__).parameters  # type: ignore[misc]
+        both = {**shared, **{k: v for k, v in own.items() if v.kind is not Parameter.VAR_KEYWORD}}
+        init.__signature__ = signature(init).replace(parameters=list(both.values()))  # type: ignore[attr-defined]
+        return init
+
+    return extend
+
+
 PARAMETERS = """
     Parameters
     ----------
@@ -14,37 +36,26 @@ PARAMETERS = """
         number of rows, as in the paper.
     solver : "varpro", "anmin" or a solver object, default="varpro"
         "varpro" is variable projection with damped steps and relocation of neurons; "anmin" the
-        paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details.
+        paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details:
+        tolerance, random starts, precision, rows at a time.
     max_iter : int, default=None
         Iterations: 30 for "anmin"; damped steps for "varpro", 1,000, or no limit with `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
-    tol : float, default=1e-4
-        Relative gain under which "varpro" stops; "anmin" does not use it.
     init : "random" or array of shape (n_features + 1, n_hidden), default="random"
         The first hidden layer, in standardised inputs, biases in row 0.
-    n_init : int, default=1
-        Random starts of "varpro"; the worse ones are dropped early.
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.
-    validation_fraction : float in (0, 1), default=0.2
-        Share of the rows held out at a time, to choose `lam` and for `early_stopping`.
-    cv : int, splitter or iterable of splits, default=None
-        How many parts are held out in turn to choose `lam`: 3 below 2,000 rows, else 1. Or any
-        splitter of scikit-learn, or the splits themselves.
-    linear_solver : "auto", "cholesky" or "cg", default="auto"
-        Form the hidden system, or only multiply by it; "auto" by its number of unknowns.
+    cv : int, float, splitter or iterable of splits, default=None
+        Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
+        of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
+        such a share too.
     device : str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
-    dtype : "auto", "float64" or "float32", default="auto"
-        Arithmetic of the fit; "auto" is float64, also for float32 input.
-    batch_size : int or "auto", default="auto"
-        Rows worked on at a time, rounded up to a multiple of 4096. It sets the working memory,
-        not the result.
     checkpoint : path, default=None
         A file that each iteration is logged to. A fit that was killed and is started again with
         the same data and parameters goes on from there, to the same network.
@@ -54,7 +65,7 @@ PARAMETERS = """
     random_state : int, RandomState or None, default=None
         Seed of every random draw.
     verbose : int, default=0
-        1 prints a line an iteration.
+        1 prints one line for each iteration.
 """
 
 ATTRIBUTES = """

@@ -10,7 +10,7 @@ import numpy as np
 
 from anmin.history import Fit, Step
 from anmin.intervals import Intervals
-from anmin.linsolve import Status
+from anmin.status import Status
 from anmin.model_file.container import (
     Arrays,
     Facts,
@@ -23,7 +23,7 @@ from anmin.model_file.container import (
 from anmin.model_file.values import decode, number, read_float, read_table
 from anmin.network import Network
 from anmin.report import Report
-from anmin.solvers.penalty import PathStep
+from anmin.history import PathStep
 from anmin.sources import Scaling
 
 FILES = {"checkpoint"}  # parameters that name files: a model file never does

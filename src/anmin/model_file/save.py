@@ -15,7 +15,7 @@ from anmin.history import Step
 from anmin.model_file.container import Arrays, Facts, pack
 from anmin.model_file.load import CLASSES, FILES, LABEL_BYTES, NUMBERS
 from anmin.model_file.values import NotKeptError, encode, plain, table
-from anmin.solvers.penalty import PathStep
+from anmin.history import PathStep
 
 
 def save_model(model: Any, path: str | os.PathLike[str], extra: Facts | None = None) -> None:

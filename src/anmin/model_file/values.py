@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from anmin.linsolve import Status
+from anmin.status import Status
 from anmin.model_file.container import Facts, ModelFileError, require
 from anmin.solvers import Algorithm1, VarPro
 

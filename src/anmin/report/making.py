@@ -6,37 +6,27 @@ from itertools import pairwise
 from math import ceil, isfinite
 from typing import Any
 
-from anmin.history import Budget, Fit, Step
-from anmin.linsolve import Status
+from anmin.history import Fit, Step
 from anmin.report.facts import Report
 from anmin.report.words import SMALL
 from anmin.solvers.audit import Audit, audit
 from anmin.solvers.problem import Problem
+from anmin.status import Status
 
-MESSAGES = {
-    "converged": "further steps gain too little, and the gradient is small.",
-    "settled": "further steps gain too little, but the gradient is not small.",
-    "out of time": "max_time was spent; the best network so far is kept.",
-    "out of iterations": "max_iter was reached; the best network so far is kept.",
-    "interrupted": "it was asked to stop; the best network so far is kept.",
-    "stopped early": "the rows held out gained no more; the best network for them is kept.",
-    "degenerate": "the hidden system is degenerate, and the iteration stopped.",
-    "finished": "all iterations were made.",
-}
+SETTLED = "further steps gain too little, but the gradient is not small."
 
 
-def report_on(problem: Problem, fit: Fit, asked: int, budget: Budget) -> Report:
-    """The report on a fit in the units of its problem; `asked` units were allowed."""
-    found = audit(problem, fit, asked)
+def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
+    """The report on a fit; `asked` units were allowed."""
     n, p, q = problem.source.shape
-    s = problem.source.scaling.y_scale  # losses are in y/s so far
-    status = status_of(fit, budget, found.cosine)
-    lam = problem.lam if fit.lam is None else fit.lam
+    s = problem.source.scaling.y_scale  # the problem has y/s
+    found = audit(problem, fit.network.scaled(1 / s), asked)
+    status, message = status_of(fit, found.cosine)
     return Report(
-        status=status, message=MESSAGES[status],
+        status=status, message=message,
         rows=n, inputs=p - 1, outputs=q, input_spread=found.spread,
-        lam=lam * s, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
-        start_loss=fit.history[0].loss * s**2, loss=found.loss * s**2, mse=found.mse * s**2,
+        lam=fit.lam, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
+        start_loss=fit.history[0].loss, loss=found.loss * s**2, mse=found.mse * s**2,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,
         floor=None if found.floor is None else found.floor * s**2,
         gradient_norm=finite(found.gradient * s**1.5), gradient_cosine=found.cosine,
@@ -52,18 +42,12 @@ def finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def status_of(fit: Fit, budget: Budget, cosine: float) -> str:
-    """One word or two; "converged" only where the gradient is small as well."""
-    if fit.status is Status.CONVERGED:
-        return "converged" if cosine**2 <= SMALL else "settled"
-    if fit.status is Status.OUT_OF_TIME:
-        return "out of iterations" if budget.iterations >= budget.max_iter else "out of time"
-    known = {
-        Status.INTERRUPTED: "interrupted",
-        Status.STOPPED_EARLY: "stopped early",
-        Status.STOPPED: "degenerate",
-    }
-    return known.get(fit.status, "finished")
+def status_of(fit: Fit, cosine: float) -> tuple[str, str]:
+    """One word or two, and a sentence; "converged" only where the gradient is small as well."""
+    if fit.status is Status.CONVERGED and cosine**2 > SMALL:
+        return "settled", SETTLED
+    name = "degenerate" if fit.status is Status.STOPPED else fit.status.name.lower()
+    return name.replace("_", " "), fit.status.value
 
 
 def of_history(fit: Fit) -> dict[str, Any]:

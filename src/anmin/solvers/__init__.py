@@ -2,36 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from anmin import checks
+from anmin.engine import Engine
+from anmin.history import Fit
+from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
-from anmin.solvers.early import solve_early
+from anmin.solvers.base import Search, Solver, Start
+from anmin.solvers.early import hold_out
+from anmin.solvers.path import with_chosen_penalty
 from anmin.solvers.problem import Problem
-from anmin.solvers.task import Search, Task
+from anmin.solvers.tidy import Tidy, tidy
 from anmin.solvers.varpro import VarPro
 
-SOLVERS = {"anmin": Algorithm1, "varpro": VarPro}
+SOLVERS: dict[str, type[Solver]] = {"anmin": Algorithm1, "varpro": VarPro}
 
 
-def solver_object(value: Any) -> Any:
-    """A solver from its name, or the object itself."""
+def solver_object(value: object) -> Solver:
+    """A solver from its name, or the object itself, with its parameters checked."""
     if isinstance(value, str):
         return SOLVERS[checks.one_of("solver", value, tuple(SOLVERS))]()
-    if isinstance(value, type) or not hasattr(value, "solve"):
+    if not isinstance(value, Solver) or type(value).moves is Solver.moves:
         raise ValueError(
-            f"solver must be one of {', '.join(map(repr, SOLVERS))} or a solver object such as "
-            f"anmin.solvers.Algorithm1(); got {value!r}."
+            f"solver must be one of {', '.join(map(repr, SOLVERS))} or an object of a subclass of "
+            f"anmin.solvers.Solver that has `moves`, such as Algorithm1(); got {value!r}."
         )
+    value.check()
     return value
 
 
+def solve(
+    solver: Solver, problem: Problem, start: Start, search: Search | None, engine: Engine
+) -> tuple[Problem, Fit]:
+    """The network that the solver finds; lam is chosen where there is a search.
+
+    Also the problem that it was found for: with the penalty that was chosen.
+    """
+    conclusion = engine.run(moves(solver, problem, start, search))
+    problem, point = engine.settled(conclusion)
+    found = tidy(problem, point) if solver.removes_idle_units else Tidy(point)
+    s, history = engine.unit, engine.history
+    loss = found.point.loss * s**2
+    if engine.held_out is None and loss < history[-1].loss and solver.removes_idle_units:
+        history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * s**2)
+    path = [
+        replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)
+        for t in conclusion.path
+    ]
+    return problem, Fit(
+        problem.network(found.point).scaled(s), loss, history, conclusion.status, problem.lam * s,
+        path, conclusion.path_cut, found.dead, found.off, found.duplicates,
+    )  # fmt: skip
+
+
+def moves(
+    solver: Solver, problem: Problem, start: Start, search: Search | None
+) -> Moves[Conclusion]:  # fmt: skip
+    """The solver's moves, after those that choose lam."""
+    if search is None:
+        return solver.moves(problem, start)
+    lam = solver.default_lam(problem.source.weight)
+    if lam is None:
+        return with_chosen_penalty(solver, problem, start, search)
+    return solver.moves(replace(problem, lam=lam), start)
+
+
 __all__ = [
+    "SOLVERS",
     "Algorithm1",
     "Problem",
     "Search",
-    "Task",
+    "Solver",
+    "Start",
     "VarPro",
-    "solve_early",
+    "hold_out",
+    "solve",
     "solver_object",
 ]

@@ -19,13 +19,12 @@ It is counted in units of the diagonal of M + lam I, so that the scale of a unit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigvalsh, lapack
 
 from anmin.backends import Array, Backend, NumpyBackend
-from anmin.history import Fit
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.solvers.problem import Problem
@@ -148,11 +147,9 @@ class TargetPass:
         return backend.sum_over_blocks(lambda rows: batch.Y[rows].T @ batch.Y[rows], len(batch))
 
 
-def audit(problem: Problem, fit: Fit, asked: int) -> Audit:
-    """The facts about the network of a fit in the units of the problem; `asked` units at first."""
-    if fit.lam is not None:
-        problem = replace(problem, lam=fit.lam)
-    be, net, lam = problem.backend, fit.network, problem.lam
+def audit(problem: Problem, net: Network, asked: int) -> Audit:
+    """The facts about a network in the units of the problem; `asked` units at first."""
+    be, lam = problem.backend, problem.lam
     W = np.vstack([net.B, net.b0])
     look = problem.source.reduce(LookPass(be.asarray(net.A), be.asarray(W), problem.slope))
     ZtRB, ZZ, SS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZZ, look.SS, look.StR))

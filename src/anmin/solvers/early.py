@@ -1,95 +1,62 @@
-"""early_stopping: train on most rows, and stop when the others say that it no longer helps."""
+"""early_stopping: train on most rows, and stop when the others say that it no longer helps.
+
+Steps that bring no new network (of a sample of the rows, or of a relocation that does not pay) say
+nothing for or against going on, and do not count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from math import nan
-from typing import Any
+from math import inf, nan
 
 import numpy as np
 
-from anmin.history import Fit, Listener, Step
-from anmin.linsolve import Status
+from anmin.history import Step
 from anmin.network import Network
+from anmin.solvers.base import Search
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.task import Search, Task
-from anmin.solvers.tidy import tidy
 from anmin.sources.draws import Part, random_folds
-from anmin.stats import OutputPass, ResidualPass
+from anmin.stats import ResidualPass
+from anmin.status import Status
 
 PATIENCE = 10  # iterations without a better error on the rows held out
 
 
-class Judge:
-    """Hears of each step: keeps the network with the least error on the rows held out.
+class EarlyStopping:
+    """The error on rows held out, and a listener that ends the fit when it gets no better."""
 
-    Steps that bring no new network (of a sample of the rows, or of a relocation that does not pay)
-    say nothing for or against going on, and do not count.
-    """
+    def __init__(self, held_out: Problem) -> None:
+        self.held_out = held_out
+        self.loss, self.least, self.waited = nan, inf, 0
 
-    def __init__(self, held_out: Problem, listener: Listener) -> None:
-        self.held_out, self.listener = held_out, listener
-        self.errors: list[float] = []
-        self.loss, self.waited = nan, 0
-        self.best: tuple[Step, Network] | None = None
+    def error(self, point: Point) -> float:
+        """Mean square over the rows held out."""
+        source, slope = self.held_out.source, self.held_out.slope
+        return source.reduce(ResidualPass(point.A, point.W, slope)) / source.weight
 
-    def __call__(self, step: Step, network: Network) -> bool:
-        new = step.loss != self.loss
-        error = self.error(network) if new else self.errors[-1]
-        if self.best is None or error < min(self.errors):
-            self.best, self.waited = (step, network), 0
-        elif new:
+    def __call__(self, step: Step, _: Network) -> Status | None:
+        if step.phase in ("path", "refit", "starts"):
+            return None
+        if step.held_out_mse < self.least:
+            self.least, self.waited = step.held_out_mse, 0
+        elif step.loss != self.loss:
             self.waited += 1
         self.loss = step.loss
-        self.errors.append(error)
-        return self.listener(step, network) or self.waited >= PATIENCE
-
-    def error(self, network: Network) -> float:
-        """Mean square over the rows held out."""
-        source, asarray = self.held_out.source, self.held_out.backend.asarray
-        W = asarray(np.vstack([network.B, network.b0]))
-        return source.reduce(ResidualPass(asarray(network.A), W, network.slope)) / source.weight
-
-    def verdict(self, fit: Fit, problem: Problem) -> Fit:
-        """`fit` with the best network for the rows held out, without units that do nothing."""
-        if self.best is None:
-            return fit
-        problem = replace(problem, lam=problem.lam if fit.lam is None else fit.lam)
-        step, net = self.best
-        A, W = (problem.backend.asarray(V) for V in (net.A, np.vstack([net.B, net.b0])))
-        sums = problem.source.reduce(OutputPass(A, net.slope))
-        found = tidy(problem, Point(A, W, step.loss, step.mse, sums))
-        history = [
-            replace(known, held_out_mse=error)
-            for known, error in zip(fit.history, self.errors, strict=False)  # cut by an interrupt
-        ]
-        status = Status.STOPPED_EARLY if self.waited >= PATIENCE else fit.status
-        return replace(
-            fit, network=problem.network(found.point), loss=found.point.loss, history=history,
-            status=status,
-            removed_dead=found.dead, removed_off=found.off, removed_duplicates=found.duplicates,
-        )  # fmt: skip
+        return Status.STOPPED_EARLY if self.waited >= PATIENCE else None
 
 
-def solve_early(solve: Callable[[Task], Fit], task: Task, share: float) -> Fit:
-    """`solve`, with a share of the rows held out to say when to stop and which network to keep."""
-    problem = task.problem
+def hold_out(
+    problem: Problem, search: Search, rng: np.random.RandomState
+) -> tuple[Problem, Search, EarlyStopping]:  # fmt: skip
+    """The problem without some rows, the search among the others, and the judge on those."""
     n = len(problem.source)
-    folds = random_folds(n, share, 1, task.rng)
+    folds = random_folds(n, search.fraction, 1, rng)
     if not folds:
         raise ValueError("early_stopping holds rows out and needs two or more; got one row.")
     train, out = folds[0]
-    judge = Judge(replace(problem, source=problem.source.part(out)), task.listener)
+    judge = EarlyStopping(replace(problem, source=problem.source.part(out)))
     part = replace(problem, source=problem.source.part(train))
-    search = None if task.search is None else within(task.search, train, n)
-    try:
-        fit = solve(replace(task, problem=part, listener=judge, search=search))
-    except KeyboardInterrupt:
-        if task.ledger.best is not None:
-            task.ledger.best = judge.verdict(task.ledger.best, part)
-        raise
-    return judge.verdict(fit, part)
+    return part, within(search, train, n), judge
 
 
 def within(search: Search, train: Part, n: int) -> Search:
@@ -100,8 +67,9 @@ def within(search: Search, train: Part, n: int) -> Search:
     place = np.full(n, -1)
     place[rows] = np.arange(len(rows))
 
-    def inside(part: Any) -> np.ndarray:
-        return place[part][place[part] >= 0]
+    def inside(part: Part) -> np.ndarray:
+        found = place[part if isinstance(part, np.ndarray) else part(0, n)]
+        return found[found >= 0]
 
     splits = [(inside(fit), inside(judge)) for fit, judge in search.splits]
     return replace(search, splits=[split for split in splits if all(map(len, split))])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from math import inf
 
 import numpy as np
 
 from anmin.backends import Array
-from anmin.checkpoint import Entry, Ledger
-from anmin.history import Budget
-from anmin.linsolve import Status
+from anmin.moves import Move, Moves, Stage, Visit
 from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
-from anmin.solvers.problem import Point, Problem, gradient, restored_point, stored_point
+from anmin.solvers.problem import Point, Problem, gradient
 from anmin.sources.draws import draw
-from anmin.stats import Counts
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there
@@ -25,22 +22,12 @@ TRIES = 6  # dampings that may improve on each other in a step: cheap where H is
 LEAST, MOST = 1e-9, 1e12  # damping
 
 
-@dataclass(frozen=True, slots=True)
-class Damped:
-    """A step that was tried: where it led, its damping, the gradient norm before it."""
-
-    point: Point
-    damping: float
-    gradient: float
-
-
 class Descent:
     """Damped descent on one problem, for up to h neurons; the curvature's rows are drawn once."""
 
     def __init__(
-        self, problem: Problem, h: int, rng: np.random.RandomState, ledger: Ledger,
-        rough: bool = False,
-    ) -> None:  # fmt: skip
+        self, problem: Problem, h: int, rng: np.random.RandomState, rough: bool = False
+    ) -> None:
         n, p, _ = problem.source.shape
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
         fast = problem.backend.single()
@@ -49,9 +36,8 @@ class Descent:
         else:
             source = problem.source.using(problem.backend if n <= SMALL else fast)
         self.problem, self.rows = problem, CurvatureRows(source)
-        self.ledger = ledger
         self.rough = rough
-        self.before: Array | None = None
+        self.known: tuple[Array, Array] | None = None
 
     def on(self, problem: Problem) -> Descent:
         """The same rows at another penalty."""
@@ -59,51 +45,24 @@ class Descent:
         other.problem = problem
         return other
 
-    def step(self, point: Point, mu: float) -> tuple[Damped, Counts]:
-        """A damped step from `point`, from the ledger where it is written there."""
-        if not self.ledger.keeps:
-            return self.search(point, mu)
-        here, backend = self.problem.backend.to_numpy(point.A), self.rows.backend
-        nothing = Counts(backend.zeros(here.shape[1]), 0.0, 0.0, 0.0)
-        entry = self.ledger.recall(here, self.stored(point, Damped(point, mu, 0.0), nothing))
-        if entry is not None:
-            self.before = backend.asarray(point.A)
-            return self.restored(point, *entry)
-        step, counts = self.search(point, mu)
-        self.ledger.write(here, self.stored(point, step, counts))
-        return step, counts
-
-    def stored(self, point: Point, step: Damped, counts: Counts) -> Entry:
-        """A step from `point` as the ledger keeps it."""
-        scalars, arrays = stored_point(self.problem, step.point)
-        scalars |= {"stuck": step.point is point, "damping": step.damping}
-        scalars |= {"gradient": step.gradient, **counts.scalars()}
-        return scalars, arrays | {"fired": self.rows.backend.to_numpy(counts.fired)}
-
-    def restored(self, point: Point, scalars: dict, arrays: dict) -> tuple[Damped, Counts]:
-        """A step as the ledger has it."""
-        new = point if scalars["stuck"] else restored_point(self.problem, scalars, arrays)
-        counts = Counts(arrays["fired"], *(scalars[name] for name in ("flips", "rows", "cells")))
-        return Damped(new, scalars["damping"], scalars["gradient"]), counts
-
-    def search(self, point: Point, mu: float) -> tuple[Damped, Counts]:
+    def step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu.
 
         One that helps will do where each damping costs a solve of its own, and on the penalty
         path, where depth is not what decides.
 
         While the loss falls further the damping is lowered; while it does not fall at all it is
-        raised, faster and faster. `point` itself comes back where no damping helps.
+        raised, faster and faster. `point` itself comes back where no damping helps. Entries of the
+        firing pattern that changed are counted from the A `before`.
         """
         problem = self.problem
         g = gradient(problem, point)
         dense = problem.forms_matrix(point.A.shape[1], DENSE)
         tries = TRIES if dense and not self.rough else 1
-        same = self.before is not None and self.before.shape == point.A.shape
         curvature = (DenseCurvature if dense else ProductCurvature)(
-            self.rows, point, problem, self.before if same else None
+            self.rows, point, problem, self.as_counted(before)
         )
-        self.before = curvature.A
+        self.known = point.A, curvature.A
         best, best_mu, grow, better = point, mu, FACTOR, 0
         while mu < MOST:
             v = curvature.solve(g, mu)
@@ -117,45 +76,47 @@ class Descent:
                 break
             else:
                 mu, grow = mu * grow, grow * 1.5
-        if best is not point:
+        stuck = best is point
+        if not stuck:
             best = problem.balance(best)
-        norm = float((g * g).sum()) ** 0.5
         if tries == 1 and grow == FACTOR:  # it worked at once: try less next time
             best_mu /= FACTOR
-        return Damped(best, max(best_mu, LEAST), norm), curvature.counts
+        norm = float((g * g).sum()) ** 0.5
+        facts = {"damping": max(best_mu, LEAST), "gradient": norm, "stuck": float(stuck)}
+        return Visit(best, counts=curvature.counts, facts=facts)
 
-
-Note = Callable[[Point, Damped, Any], bool]  # hears of each step; True asks to end
+    def as_counted(self, before: Array | None) -> Array | None:
+        """`before` as the array that its pattern is remembered for, where that is known."""
+        if before is None or self.known is None or self.known[0] is not before:
+            return None if before is None else self.rows.backend.asarray(before)
+        return self.known[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When a descent ends: a share of the budget, a number of steps, too little gain, no hope."""
+    """When a descent ends: a number of steps, too little gain, no hope."""
 
-    until: float = 1.0
-    steps: float = np.inf
+    steps: float = inf
     tol: float = 1e-4
-    beat: float = np.inf  # give up when this loss is out of reach at the present pace
+    beat: float = inf  # give up when this loss is out of reach at the present pace
 
 
 def descend(
-    descent: Descent, point: Point, budget: Budget, stop: Stop, note: Note, mu: float = 1e-2
-) -> tuple[Point, Status]:
-    """Damped steps from `point` until `stop`; `note` hears of each and may ask to end."""
-    losses = [point.loss]
+    descent: Descent, point: Point, stop: Stop, stage: Stage, mu: float = 1e-2
+) -> Moves[Point]:
+    """Damped steps from `point` until `stop`."""
+    losses, before = [point.loss], None
     while len(losses) <= stop.steps:
-        if budget.used >= stop.until:
-            return point, Status.OUT_OF_TIME
-        step, counts = descent.step(point, mu)
-        budget.iterations += 1
-        stuck, point, mu = step.point is point, step.point, step.damping
-        if note(point, step, counts):
-            return point, Status.INTERRUPTED
+        step = partial(descent.step, point, mu, before)
+        visit = yield Move(step, descent.problem, point.A, stage)
+        before, point, mu = point.A, visit.point, visit.facts["damping"]
         losses.append(point.loss)
-        if stuck or (len(losses) > 5 and losses[-6] - point.loss <= stop.tol * point.loss):
-            return point, Status.CONVERGED
+        if visit.facts["stuck"] or len(losses) > 5 and (
+            losses[-6] - point.loss <= stop.tol * point.loss
+        ):
+            break
         if len(losses) > 5:
             pace = (losses[-3] - point.loss) / 2
             if point.loss - pace * (stop.steps - len(losses) + 1) > stop.beat:
                 break
-    return point, Status.SOLVED
+    return point

@@ -95,21 +95,6 @@ class Point:
     sums: OutputStats
 
 
-def stored_point(problem: Problem, point: Point) -> tuple[dict, dict]:
-    """A point as scalars and NumPy arrays."""
-    to_numpy, sums = problem.backend.to_numpy, point.sums
-    scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
-    arrays = {"A": point.A, "W": point.W, "StS": sums.StS, "StY": sums.StY}
-    return scalars, {name: to_numpy(V) for name, V in arrays.items()}
-
-
-def restored_point(problem: Problem, scalars: dict, arrays: dict) -> Point:
-    """The point that `stored_point` took apart."""
-    A, W, StS, StY = (problem.backend.asarray(arrays[k]) for k in ("A", "W", "StS", "StY"))
-    sums = OutputStats(scalars["n"], StS, StY, scalars["YtY"])
-    return Point(A, W, scalars["loss"], scalars["mse"], sums)
-
-
 def gradient(problem: Problem, point: Point) -> Array:
     """g = Xᵀ(G ∘ (R Bᵀ))/n − lam A, half the direction of steepest descent in A."""
     sums = problem.source.reduce(GradientPass(point.A, point.W, problem.slope))

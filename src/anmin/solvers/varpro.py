@@ -11,37 +11,41 @@ The loss on all rows never rises, and the network returned is the best one seen.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
-from typing import Any
+from functools import partial
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from anmin import checks
 from anmin.backends import Array
-from anmin.history import Budget, Fit, Journal
-from anmin.linsolve import Status
-from anmin.solvers.levenberg import Damped, Descent, Note, Stop, descend
+from anmin.moves import Conclusion, Move, Moves, Spent, Stage, Visit
+from anmin.solvers.base import Solver, Start
+from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.linear import linear_start, with_linear
-from anmin.solvers.penalty import choose_penalty, refit
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import choose, random_start, relocate, sample_rows
-from anmin.solvers.task import Search, Task
-from anmin.solvers.tidy import tidy
+from anmin.status import Status
 
 SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
 ROUND_STEPS = 8  # between eliminations of random starts
-DEEPEN = 2  # relocations in a row without a gain that end the refit of lam="auto"
+DEEPEN = 2  # relocations in a row without a gain that end a fit after the penalty path
+
+ALL = Stage("descend", monotone=True)
 
 
-class VarPro(BaseEstimator):
+class VarPro(Solver):
     """Variable projection with Levenberg–Marquardt damping and relocation.
 
     Parameters
     ----------
     patience : relocations in a row without a gain of `tol` after which the fit has converged
+    tol : relative gain that counts as progress
+    n_init : random starts, of which the worse ones are dropped early
+    linear_solver : form the curvature and factorise it, "cholesky", or only multiply by it, "cg";
+        "auto" by its number of unknowns, up to 1,000
+    dtype : "float64" or "float32" arithmetic; "auto" is float64, also for float32 input
+    batch_size : rows worked on at a time, rounded up to a multiple of 4096
 
     Examples
     --------
@@ -51,165 +55,119 @@ class VarPro(BaseEstimator):
     20
     """
 
-    def __init__(self, patience: int = 10) -> None:
+    def __init__(
+        self,
+        patience: int = 10,
+        *,
+        tol: float = 1e-4,
+        n_init: int = 1,
+        linear_solver: str = "auto",
+        dtype: str = "auto",
+        batch_size: int | str = "auto",
+    ) -> None:
         self.patience = patience
+        self.tol = tol
+        self.n_init = n_init
+        self.linear_solver = linear_solver
+        self.dtype = dtype
+        self.batch_size = batch_size
 
     def check(self) -> None:
+        super().check()
         checks.whole_number("patience", self.patience, least=0)
+        checks.real_number("tol", self.tol, least=0.0)
 
-    def default_max_iter(self, max_time: float | None) -> float:
-        return 1000 if max_time is None else inf
+    def moves(self, problem: Problem, start: Start) -> Moves[Conclusion]:
+        """Minimise Eq. (1), from a start of its own or from the end of the penalty path."""
+        if start.point is not None:
+            yield first(problem, start.point)
+            if start.point.A.shape[1]:
+                descent = Descent(problem, start.point.A.shape[1], start.rng, rough=True)
+                yield from self.improve(descent, start.point, ALL, DEEPEN, start.rng)
+            return Conclusion(Status.CONVERGED)
+        A = start.A
+        if A is None:
+            A = better_with_linear(problem, (yield from self.best_start(problem, start)), start.rng)
+        A = problem.backend.asarray(A)
+        point = (yield first(problem, problem.balance(problem.at(A)))).point
+        few = SAMPLE_ROWS * A.shape[0] * A.shape[1]
+        if problem.source.shape[0] > 3 * few:
+            sample = problem.sample(few, start.rng)
+            A = (yield from self.on_sample(sample, A, start.rng)).A
+            found = yield Move(partial(looked_at, problem, A), problem, A, ALL, "look")
+            point = min(point, found.point, key=by_loss)
+        descent = Descent(problem, A.shape[1], start.rng)
+        yield from self.improve(descent, point, ALL, self.patience, start.rng)
+        return Conclusion(Status.CONVERGED)
 
-    def solve(self, task: Task) -> Fit:
-        """Minimise Eq. (1), with lam given or chosen on held-out rows."""
-        self.check()
-        return self.solve_given(task) if task.search is None else self.solve_auto(task, task.search)
+    def on_sample(self, sample: Problem, A: Array, rng: np.random.RandomState) -> Moves[Point]:
+        """The best point on a sample of the rows, in its share of the budget."""
+        stage = replace(ALL, rows="sample", until=SAMPLE_SHARE)
+        begin, descent = sample.at(A), Descent(sample, A.shape[1], rng)
+        try:
+            return (yield from self.improve(descent, begin, stage, self.patience, rng))
+        except Spent as ended:
+            return begin if ended.best is None else ended.best
 
-    def solve_given(self, task: Task) -> Fit:
-        problem = task.problem
-        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener, task.ledger))
-        init = task.init
-        if init is None:
-            init = or_linear(problem, best_start(task), task.rng)
-        status = run.all(problem.backend.asarray(init), self.patience)
-        return run.result(status)
+    def improve(
+        self, descent: Descent, point: Point, stage: Stage, patience: int,
+        rng: np.random.RandomState,
+    ) -> Moves[Point]:  # fmt: skip
+        """Descend, let the linear model compete, then explore."""
+        problem, h = descent.problem, point.A.shape[1]
+        point = yield from descend(descent, point, Stop(tol=self.tol), stage)
+        A = linear_start(problem, h)
+        linear = yield Move(lambda: Visit(problem.at(A)), problem, A, stage, "look")
+        point = min(point, linear.point, key=by_loss)
+        explore, failures = replace(stage, phase="explore"), 0
+        while failures < patience:
+            drop = choose(problem, point, max(1, round(h / 10)), rng)
+            moved = problem.backend.asarray(relocate(problem, point, drop, rng))
+            stop = Stop(EXPLORE_STEPS, self.tol, beat=point.loss)
+            trial = problem.balance(problem.at(moved))
+            trial = yield from descend(descent, trial, stop, explore, mu=3e-3)
+            gained = point.loss - trial.loss > self.tol * point.loss
+            failures = 0 if gained else failures + 1
+            point = min(point, trial, key=by_loss)
+        return point
 
-    def solve_auto(self, task: Task, search: Search) -> Fit:
-        choice = choose_penalty(task, search)
-        problem = replace(task.problem, lam=choice.lam)
-        run = Run(problem, task.budget, task.rng, Journal(task.budget, task.listener, task.ledger))
-        starts = list(choice.starts)
-        if task.init is not None:
-            starts.append(problem.backend.asarray(task.init))
-        start = refit(problem, starts, task)
-        status = run.refine(start, DEEPEN)
-        return replace(run.result(status), lam=choice.lam, path=choice.path, path_cut=choice.cut)
+    def best_start(self, problem: Problem, start: Start) -> Moves[np.ndarray]:
+        """The random start that leads furthest: all descend, and the worse half drops out."""
+        h, rng = start.h, start.rng
+        starts = [random_start(problem, h, rng) for _ in range(self.n_init)]
+        if self.n_init == 1:
+            return starts[0]
+        few = SAMPLE_ROWS * starts[0].size
+        sample = problem.sample(few, rng) if problem.source.shape[0] > 3 * few else problem
+        descent, stage = Descent(sample, h, rng), Stage("starts", rows="part")
+        points = [sample.balance(sample.at(sample.backend.asarray(A))) for A in starts]
+        try:
+            while len(points) > 1:
+                stop = Stop(ROUND_STEPS, self.tol)
+                for k, point in enumerate(points):
+                    points[k] = yield from descend(descent, point, stop, stage)
+                points = sorted(points, key=by_loss)[: (len(points) + 1) // 2]
+        except Spent:
+            points.sort(key=by_loss)
+        return problem.backend.to_numpy(points[0].A)
 
 
-def best_start(task: Task) -> np.ndarray:
-    """The random start that leads furthest: all of them descend, and the worse half drops out."""
-    problem, rng = task.problem, task.rng
-    starts = [random_start(problem, task.h, rng) for _ in range(task.n_init)]
-    if task.n_init == 1:
-        return starts[0]
-    n, p, _ = problem.source.shape
-    few = SAMPLE_ROWS * task.h * p
-    sample = problem.sample(few, rng) if n > 3 * few else problem
-    descent = Descent(sample, task.h, rng, task.ledger)
-    points = [sample.balance(sample.at(sample.backend.asarray(A))) for A in starts]
-    while len(points) > 1:
-        stop = Stop(steps=ROUND_STEPS, tol=task.budget.tol)
-        points = [descend(descent, z, task.budget, stop, lambda *_: False)[0] for z in points]
-        points = sorted(points, key=lambda point: point.loss)[: (len(points) + 1) // 2]
-    return problem.backend.to_numpy(points[0].A)
+def by_loss(point: Point) -> float:
+    return point.loss
 
 
-def or_linear(problem: Problem, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def first(problem: Problem, point: Point) -> Move:
+    """The move to a start that is known."""
+    return Move(lambda: Visit(point, Status.START), problem, point.A, ALL, "start")
+
+
+def looked_at(problem: Problem, A: Array) -> Visit:
+    return Visit(problem.balance(problem.at(A)))
+
+
+def better_with_linear(
+    problem: Problem, A: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:  # fmt: skip
     """A, or A with the linear model in the place of its first neurons where that is the better."""
     other = with_linear(problem, A, sample_rows(problem, rng)[0])
     return min(A, other, key=lambda start: problem.at(problem.backend.asarray(start)).loss)
-
-
-class Run:
-    """One call of `solve`: the best point on all rows, and the journal."""
-
-    def __init__(
-        self, problem: Problem, budget: Budget, rng: np.random.RandomState, journal: Journal
-    ) -> None:
-        self.problem, self.budget, self.rng, self.journal = problem, budget, rng, journal
-        self.best: Point
-        self.rough: Point  # the best on a sample
-        self.phase = "descend"
-
-    def refine(self, point: Point, relocations: int) -> Status:
-        """Descend from a good point, and try a few relocations."""
-        self.best = point
-        if self.journal.note(point, self.problem, Blank(), Status.START):
-            return Status.INTERRUPTED
-        if point.A.shape[1] == 0:
-            return Status.CONVERGED
-        return self.improve(self.problem, point, 1.0, relocations, rough=True)[1]
-
-    def all(self, A: Array, patience: int) -> Status:
-        """The four stages, in order."""
-        problem = self.problem
-        n, p, _ = problem.source.shape
-        h = A.shape[1]
-        self.best = problem.balance(problem.at(A))
-        if self.journal.note(self.best, problem, Blank(), Status.START):
-            return Status.INTERRUPTED
-        few = SAMPLE_ROWS * h * p
-        if n > 3 * few:
-            sample = problem.sample(few, self.rng)
-            self.rough = sample.at(A)
-            try:
-                rough, status = self.improve(sample, self.rough, SAMPLE_SHARE, patience)
-            except KeyboardInterrupt:  # the best on the sample is the best so far
-                self.keep(problem.balance(problem.at(self.rough.A)))
-                self.journal.note(self.best, problem, Blank(), Status.INTERRUPTED)
-                raise
-            self.keep(problem.balance(problem.at(rough.A)))
-            if status is Status.INTERRUPTED:
-                return status
-        return self.improve(problem, self.best, 1.0, patience)[1]
-
-    def result(self, status: Status) -> Fit:
-        """The best point, without units that do nothing."""
-        found = tidy(self.problem, self.best)
-        self.journal.settle(found.point)
-        return Fit(
-            self.problem.network(found.point), found.point.loss, self.journal.steps, status,
-            removed_dead=found.dead, removed_off=found.off, removed_duplicates=found.duplicates,
-        )  # fmt: skip
-
-    def keep(self, point: Point) -> None:
-        """Remember the best point on all rows."""
-        self.best = min(self.best, point, key=lambda known: known.loss)
-
-    def improve(
-        self, problem: Problem, point: Point, until: float, patience: int, rough: bool = False
-    ) -> tuple[Point, Status]:
-        """Descend, let the linear model compete, then explore, on these rows."""
-        h = point.A.shape[1]
-        descent = Descent(problem, h, self.rng, self.journal.ledger, rough)
-        note = self.noting(problem)
-        self.phase = "descend"
-        point, status = descend(descent, point, self.budget, Stop(until, tol=self.budget.tol), note)
-        point = min(point, problem.at(linear_start(problem, h)), key=lambda known: known.loss)
-        if problem is self.problem:
-            self.keep(point)
-        failures, moving = 0, max(1, round(h / 10))
-        self.phase = "explore"
-        while status not in (Status.INTERRUPTED, Status.OUT_OF_TIME):
-            if failures >= patience:
-                return point, Status.CONVERGED
-            drop = choose(problem, point, moving, self.rng)
-            moved = problem.backend.asarray(relocate(problem, point, drop, self.rng))
-            stop = Stop(until, EXPLORE_STEPS, self.budget.tol, beat=point.loss)
-            trial = problem.balance(problem.at(moved))
-            trial, status = descend(descent, trial, self.budget, stop, note, mu=3e-3)
-            gained = point.loss - trial.loss > self.budget.tol * point.loss
-            failures = 0 if gained else failures + 1
-            point = min(point, trial, key=lambda known: known.loss)
-        return point, status
-
-    def noting(self, problem: Problem) -> Note:
-        """A listener of damped steps: keeps the best on all rows and writes the journal."""
-
-        def note(point: Point, step: Damped, counts: Any) -> bool:
-            if problem is self.problem:
-                self.keep(point)
-            elif point.loss < self.rough.loss:
-                self.rough = point
-            return self.journal.note(
-                self.best, self.problem, counts, Status.SOLVED, phase=self.phase,
-                damping=step.damping, gradient=step.gradient, tried_loss=point.loss,
-            )  # fmt: skip
-
-        return note
-
-
-class Blank:
-    """Counts before anything was counted."""
-
-    flip_share, dead, cells = float("nan"), 0, 0

@@ -38,7 +38,7 @@ Record = tuple[dict[str, Any], dict[str, np.ndarray]]  # values, arrays
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used: damaged, of another fit, or not to be written.
 
-    >>> from anmin.checkpoint import CheckpointError
+    >>> from anmin.logfile import CheckpointError
     >>> issubclass(CheckpointError, ValueError)
     True
     """

@@ -1,0 +1,244 @@
+"""The one loop: it drives whatever runs turn by turn.
+
+    move = moves.send(visit) ─▶ budget left? ─▶ recall or make ─▶ keep ─▶ record ─▶ tell ─┐
+              ▲                                                                           │
+              └───────────────────────────────── visit ◀─────────────────────────────────┘
+
+The engine alone looks at the clock, counts iterations, keeps the best point, writes the history,
+tells the listeners, hears an interrupt, and stores anything. Solvers are generators (`moves.py`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from math import inf, nan
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from sklearn.exceptions import ConvergenceWarning
+
+from anmin.history import Listener, Step
+from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stopped, Visit
+from anmin.status import Status
+
+if TYPE_CHECKING:
+    from anmin.checkpoint import Checkpoint
+    from anmin.solvers.problem import Point, Problem
+
+SQUARES = ("loss", "mse", "frozen_loss", "held_out_mse", "tried_loss")  # in the units of y²
+
+
+@dataclass(slots=True)
+class Budget:
+    """How long to go on: iterations, and seconds from now."""
+
+    max_iter: float = inf
+    max_time: float | None = None
+    iterations: int = 0
+    started: float = field(default_factory=perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self.started
+
+    def used(self, seconds: float) -> tuple[float, Status]:
+        """The share that is spent, 1 or more at the end, and of what."""
+        time = 0.0 if self.max_time is None else share(seconds, self.max_time)
+        turns = share(self.iterations, self.max_iter)
+        return (turns, Status.OUT_OF_ITERATIONS) if turns >= time else (time, Status.OUT_OF_TIME)
+
+
+def share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else inf
+
+
+_listeners: ContextVar[tuple[Listener, ...]] = ContextVar("anmin_listeners", default=())
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Within the block `listener(step, network)` hears of every turn of every fit.
+
+    >>> from anmin import ANMINRegressor
+    >>> from anmin.engine import listening
+    >>> phases = set()
+    >>> with listening(lambda step, network: phases.add(step.phase)):
+    ...     model = ANMINRegressor(4, random_state=0).fit([[0], [1], [2], [4]], [0, 1, 0, 2])
+    >>> "path" in phases
+    True
+    """
+    token = _listeners.set((*_listeners.get(), listener))
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The point of least score on some rows, and the problem that it is a point of."""
+
+    problem: Problem
+    point: Point
+    score: float
+
+    def or_better(self, other: Best) -> Best:
+        """The one of the lower score; scores on other rows do not compare."""
+        same = other.problem.source is self.problem.source
+        return other if same and other.score < self.score else self
+
+
+class Engine:
+    """One fit: budget, history, best point, listeners and checkpoint."""
+
+    def __init__(self, budget: Budget, unit: float = 1.0, log: Checkpoint | None = None) -> None:
+        self.budget, self.unit, self.log = budget, unit, log
+        self.listeners: list[Listener] = list(_listeners.get())
+        self.held_out: Callable[[Point], float] | None = None  # an error that chooses the best
+        self.history: list[Step] = []
+        self.lowest: Best | None = None  # by the loss, on all rows
+        self.best: Best | None = None  # the same, or by the held-out error where there is one
+        self.rough: Best | None = None  # on a part or a sample of the rows
+        self.path_steps = 0
+
+    def run(self, moves: Moves[Conclusion]) -> Conclusion:
+        """Drive the generator to its end; how it ended, or was ended."""
+        try:
+            move = next(moves)
+            while True:
+                visit, ended = self.turn(move)
+                move = moves.send(visit) if ended is None else moves.throw(ended)  # type: ignore[arg-type]
+        except StopIteration as end:
+            return end.value
+        except Ended as end:
+            return Conclusion(end.status)
+        except KeyboardInterrupt:
+            if self.best is None and self.rough is None:
+                raise
+            what = "Interrupted; the best network so far is kept."
+            warnings.warn(what, ConvergenceWarning, stacklevel=6)
+            return Conclusion(Status.INTERRUPTED)
+
+    def turn(self, move: Move) -> tuple[Visit | None, Ended | None]:
+        """One move: made, kept, recorded and told, unless the budget for it is spent."""
+        outcome, seconds = self.outcome(move)
+        if isinstance(outcome, Status):
+            return None, Spent(outcome, self.best_on(move.problem))
+        if outcome is None:
+            return None, None
+        self.budget.iterations += move.kind == "step"
+        shown, error = self.keep(move, outcome)
+        step = self.record(move, outcome, shown, error, seconds)
+        status = self.tell(step, move.problem, shown)
+        return outcome, None if status is None else Stopped(status)
+
+    def outcome(self, move: Move) -> tuple[Visit | Status | None, float]:
+        """What a move came to, and when: from the checkpoint, or made now.
+
+        A Status says that the budget is spent. Where the checkpoint ends the clock runs on.
+        """
+        if self.log is not None and (known := self.log.recall(move)) is not None:
+            self.budget.started = perf_counter() - known[1]
+            return known
+        used, status = self.budget.used(self.budget.seconds)
+        outcome = status if move.kind == "step" and used >= move.stage.until else move.make()
+        seconds = self.budget.seconds
+        if self.log is not None and outcome is not None:
+            self.log.write(move, outcome, seconds)
+        return outcome, seconds
+
+    def keep(self, move: Move, visit: Visit) -> tuple[Point, float]:
+        """Remember the best; the point that the record stands at, and its held-out error."""
+        here = Best(move.problem, visit.point, visit.point.loss)
+        error = visit.facts.get("held_out_mse", nan)
+        if move.stage.rows == "part":
+            if error == error:  # noqa: PLR0124, judged, so it competes
+                here = replace(here, score=error)
+                self.rough = here if self.rough is None else self.rough.or_better(here)
+            return visit.point, error
+        if move.stage.rows == "sample":
+            on_sample = self.rough is not None and self.rough.problem.source is here.problem.source
+            self.rough = self.rough.or_better(here) if on_sample and self.rough else here
+        elif self.lowest is None or here.score < self.lowest.score:
+            self.lowest = here
+        stands = self.lowest if move.stage.monotone and self.lowest is not None else here
+        if self.held_out is None:
+            self.best = self.lowest
+        elif move.kind != "look":
+            error = self.judge(stands)
+        return stands.point, error
+
+    def best_on(self, problem: Problem) -> Point | None:
+        """The best point so far on the rows of a problem."""
+        known = [best for best in (self.lowest, self.rough) if best is not None]
+        return next((b.point for b in known if b.problem.source is problem.source), None)
+
+    def judge(self, stands: Best) -> float:
+        """The error on rows held out; the least of them makes the best point."""
+        known = self.history[-1] if self.history else None
+        if known is not None and known.loss == stands.point.loss * self.unit**2:
+            return known.held_out_mse / self.unit**2  # nothing new
+        assert self.held_out is not None
+        error = self.held_out(stands.point)
+        if self.best is None or error < self.best.score:
+            self.best = replace(stands, score=error)
+        return error
+
+    def record(
+        self, move: Move, visit: Visit, shown: Point, error: float, seconds: float
+    ) -> Step:  # fmt: skip
+        """The record of a move; that of a step on all rows or on a sample enters the history."""
+        enters = move.stage.rows != "part" and move.kind != "look"
+        if not enters:
+            self.path_steps += 1
+        facts = {"tried_loss": visit.point.loss} if move.stage.monotone else {}
+        facts |= {k: v for k, v in visit.facts.items() if k in Step.__dataclass_fields__}
+        facts |= {"loss": shown.loss, "mse": shown.mse, "held_out_mse": error}
+        units = dict.fromkeys(SQUARES, self.unit**2) | {"gradient": self.unit**1.5}
+        counts = visit.counts
+        step = Step(
+            iteration=len(self.history) if enters else self.path_steps,
+            status=visit.status, phase=move.stage.phase, seconds=seconds, lam=move.problem.lam * self.unit,
+            flips=nan if counts is None else counts.flip_share,
+            dead=0 if counts is None else counts.dead,
+            cells=0 if counts is None else int(counts.cells),
+            share=self.budget.used(seconds)[0],
+            **{name: float(value) * units.get(name, 1.0) for name, value in facts.items()},
+        )  # fmt: skip
+        if enters:
+            self.history.append(step)
+        return step
+
+    def tell(self, step: Step, problem: Problem, shown: Point) -> Status | None:
+        """Tell the listeners; how to end, where one of them asks for it."""
+        if not self.listeners:
+            return None
+        network = problem.network(shown).scaled(self.unit)
+        answers = [hear(step, network) for hear in self.listeners]  # every one hears
+        asked = [Status.INTERRUPTED if answer is True else answer for answer in answers if answer]
+        return asked[0] if asked else None
+
+    def settled(self, conclusion: Conclusion) -> tuple[Problem, Point]:
+        """The point to return, and the problem that it is a point of."""
+        best, rough = self.best, self.rough
+        if best is None:  # interrupted while lam was chosen
+            assert rough is not None
+            step = Step(0, rough.point.loss, rough.point.mse, seconds=self.budget.seconds)
+            self.history = [
+                replace(step, loss=step.loss * self.unit**2, mse=step.mse * self.unit**2)
+            ]
+            return rough.problem, rough.point
+        if conclusion.point is not None:
+            return best.problem, conclusion.point
+        on_sample = rough is not None and rough.problem.lam == best.problem.lam
+        stopped = conclusion.status is Status.INTERRUPTED and self.held_out is None
+        if stopped and rough is not None and on_sample:
+            problem = best.problem
+            found = problem.balance(problem.at(rough.point.A))
+            if found.loss < best.point.loss:
+                return problem, found
+        return best.problem, best.point

@@ -1,0 +1,228 @@
+"""lam="auto": walk the penalty down, and choose it on rows held out.
+
+lam (‖A‖² + ‖B‖²) acts on neuron j, once balanced, as 2 lam ‖a_j‖‖b_j‖: a large penalty lets few
+neurons in, and a smaller one more. So the path starts where the first neuron becomes worth its
+penalty, and at each lower penalty
+
+    grow       add neurons whose correlation with the residual exceeds lam, where there is room
+    descend    a few damped steps on the penalised loss, from where the path stands
+    prune      drop neurons that the penalty has switched off
+    judge      the error on the held-out rows
+
+until that error has not improved for `PATIENCE` penalties. The best penalty, its network as the
+start, is then refitted on all rows. Targets are in units of their deviation here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from anmin.backends import Array
+from anmin.history import PathStep
+from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
+from anmin.solvers.base import Search, Solver, Splits, Start
+from anmin.solvers.levenberg import Descent, Stop, descend
+from anmin.solvers.problem import Point, Problem
+from anmin.solvers.relocate import activate, hyperplanes, sample_rows
+from anmin.sources import Source
+from anmin.sources.draws import random_folds
+from anmin.stats import ResidualPass
+from anmin.status import Status
+
+FACTOR = 3.0  # between consecutive penalties
+LOWEST = 1e-6  # penalty at which the path ends
+STEPS, TOL = 8, 1e-3  # damped steps at each penalty
+ENTER = 16  # neurons that may enter at each penalty
+PATIENCE = 3  # penalties without a better held-out error, ...
+WAIT = 100.0  # ... once the penalty is this much below the first
+PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
+FULL_PATH = 100  # steps that a whole path may take
+EXACT = 1e-6  # training error at which there is nothing left to fit
+FEW = 2000  # rows below which one held-out part is not enough
+FOLDS = 3
+CANDIDATES = 256
+ALIKE = 0.97  # cosine between neurons that are the same
+
+
+def with_chosen_penalty(
+    solver: Solver, problem: Problem, start: Start, search: Search
+) -> Moves[Conclusion]:
+    """lam chosen on held-out rows, then the solver from the end of the path."""
+    choice = yield from choose_penalty(solver, problem, start, search)
+    problem = replace(problem, lam=choice.lam)
+    starts = [*choice.starts, *([] if start.A is None else [problem.backend.asarray(start.A)])]
+    point = yield from refit(problem, starts, start.rng)
+    try:
+        end = yield from solver.moves(problem, replace(start, point=point))
+    except Ended as ended:
+        end = Conclusion(ended.status)
+    if choice.cut and not choice.path:
+        end = replace(end, status=Status.NOTHING_FITTED)
+    return replace(end, path=choice.path, path_cut=choice.cut)
+
+
+def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> Point:
+    """`point` with up to h neurons: the new ones point where the residual is, each differently."""
+    have = point.A.shape[1]
+    W, gain = candidates(problem, point, rng)
+    chosen: list[int] = []
+    for i in np.flatnonzero(gain > problem.lam):
+        if len(chosen) == h - have:
+            break
+        if not chosen or np.abs(W[:, i] @ W[:, chosen]).max() < ALIKE:
+            chosen.append(int(i))
+    if not chosen:
+        return point
+    A = problem.backend.to_numpy(point.A)
+    size = np.linalg.norm(A, axis=0).mean() if have else 0.3
+    return problem.at(problem.backend.asarray(np.hstack([A, size * W[:, chosen]])))
+
+
+def candidates(
+    problem: Problem, point: Point, rng: np.random.RandomState, turns: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Unit neurons w, and how much ‖Σ σ(x̃w) r‖/n each correlates with the residual, best first.
+
+    They start as random hyperplanes through rows of large residual and are then turned into the
+    residual's own direction on the side where they fire. A neuron pays for itself at any lam
+    below its correlation.
+    """
+    X, Y = sample_rows(problem, rng)
+    A, V = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
+    R = Y - activate(X @ A, problem.slope) @ V[:-1] - X[:, :1] * V[-1]
+    n = X[:, 0] @ X[:, 0]
+    W = hyperplanes(X, (R * R).sum(1), CANDIDATES, rng)
+    for turn in range(turns + 1):
+        W /= np.maximum(np.linalg.norm(W, axis=0), 1e-300)
+        P = X @ W
+        c = activate(P, problem.slope).T @ R / n  # (candidates, q)
+        gain = np.linalg.norm(c, axis=1)
+        if turn < turns:
+            pull = R @ (c / np.maximum(gain, 1e-300)[:, None]).T  # (rows, candidates)
+            W = X.T @ (np.where(P > 0, 1.0, problem.slope) * pull)
+    order = np.argsort(-gain)
+    return W[:, order], gain[order]
+
+
+def prune(problem: Problem, point: Point, tol: float = 1e-4) -> Point:
+    """`point` without the neurons that do next to nothing."""
+    A, W = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
+    size = np.linalg.norm(A, axis=0) * np.linalg.norm(W[:-1], axis=1)
+    on = problem.backend.to_numpy(point.sums.StS.diagonal())[:-1] > 0
+    keep = np.flatnonzero(on & (size > tol * size.max(initial=0.0)))
+    if len(keep) == len(size):
+        return point
+    kept = problem.backend.integers(keep)
+    return problem.balance(problem.point(point.A[:, kept], point.sums.select(kept)))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The penalty that the held-out rows prefer, and where to start from at it."""
+
+    lam: float
+    starts: list[Array]  # one A for each held-out part
+    path: list[PathStep]
+    cut: bool  # for want of time, before the held-out rows had said enough
+
+
+@dataclass(slots=True)
+class Run:
+    """The path without one held-out part: a point and its held-out error a penalty."""
+
+    points: list[Point]
+    errors: list[float]
+    cut: bool = True  # until it is known to have come to its end
+
+
+def choose_penalty(
+    solver: Solver, problem: Problem, start: Start, search: Search
+) -> Moves[Choice]:  # fmt: skip
+    """Walk the path without each held-out part, and compare the errors on it."""
+    p = problem.source.shape[1]
+    empty = problem.at(problem.backend.zeros(p, 0))
+    first = float(candidates(problem, empty, start.rng, turns=3)[1][0]) / FACTOR
+    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
+    runs = []
+    for k, (train, out) in enumerate(splits):
+        stage = Stage("path", "part", PATH_SHARE * (k + 1) / len(splits))
+        part = replace(problem, source=problem.source.part(train))
+        run = yield from walk(part, problem.source.part(out), first, start, stage)
+        runs.append(run)
+    cut, walked = any(run.cut for run in runs), [run for run in runs if run.points]
+    if not walked:  # no time at all, or nothing to explain: the mean
+        return Choice(max(first, LOWEST), [empty.A], [], cut)
+    length = min(len(run.points) for run in walked)
+    errors = np.mean([run.errors[:length] for run in walked], axis=0)
+    best = int(errors.argmin())
+    path = []
+    for i in range(length):
+        here = [run.points[i] for run in walked]
+        train_mse = float(np.mean([point.mse for point in here]))
+        active = round(float(np.mean([point.A.shape[1] for point in here])))
+        path.append(PathStep(first / FACTOR**i, train_mse, float(errors[i]), active))
+    return Choice(path[best].lam, [run.points[best].A for run in walked], path, cut)
+
+
+def held_out_parts(n: int, search: Search, n_init: int, rng: np.random.RandomState) -> Splits:
+    """The splits that were given, or as many random ones as n rows call for and can be afforded."""
+    if search.splits is not None:
+        return search.splits
+    affordable = max(1.0, PATH_SHARE * search.max_iter / FULL_PATH)
+    wanted = max(FOLDS if n < FEW else 1, n_init)
+    folds = search.folds or int(min(wanted, affordable))
+    return random_folds(n, search.fraction, folds, rng)
+
+
+def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -> Moves[Run]:
+    """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others."""
+    first, run = lam, Run([], [])
+    descent = Descent(part, start.h, start.rng, rough=True)
+    point = part.at(part.backend.zeros(part.source.shape[1], 0))
+    try:
+        while lam > LOWEST:
+            here = replace(part, lam=lam)
+            room = min(start.h, point.A.shape[1] + ENTER)
+            point = grow(here, here.point(point.A, point.sums), room, start.rng)
+            if point.A.shape[1]:
+                stop = Stop(STEPS, TOL)
+                point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
+            point = prune(here, point)
+            look = partial(judged, here, judge, point)
+            visit = yield Move(look, here, point.A, stage, "look")
+            run.points.append(point)
+            run.errors.append(visit.facts["held_out_mse"])
+            waited = len(run.errors) - 1 - int(np.argmin(run.errors)) >= PATIENCE
+            if point.mse < EXACT or (waited and lam < first / WAIT):
+                break
+            lam /= FACTOR
+        run.cut = False
+    except Spent:
+        if not run.points and point.A.shape[1]:  # better than nothing
+            visit = yield Move(partial(judged, here, judge, point), here, point.A, stage, "look")
+            run.points.append(point)
+            run.errors.append(visit.facts["held_out_mse"])
+    return run
+
+
+def judged(problem: Problem, judge: Source, point: Point) -> Visit:
+    """A point of the path, with its error on the held-out rows."""
+    error = judge.reduce(ResidualPass(point.A, point.W, problem.slope)) / judge.weight
+    return Visit(point, facts={"held_out_mse": error})
+
+
+def refit(problem: Problem, starts: list[Array], rng: np.random.RandomState) -> Moves[Point]:
+    """The best of the starts, after a short descent on all rows where there are several."""
+    descent = Descent(problem, max(A.shape[1] for A in starts), rng)
+    points = [problem.balance(problem.at(A)) for A in starts]
+    try:
+        for point in list(points) if len(points) > 1 else []:
+            if point.A.shape[1]:
+                stop, stage = Stop(3 * STEPS), Stage("refit", "part")
+                points.append((yield from descend(descent, point, stop, stage)))
+    except Spent:
+        pass
+    return min(points, key=lambda point: point.loss)
