@@ -36,6 +36,7 @@ from anmin.sources import (
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
+APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 HUGE = 1e30  # a penalty that leaves nothing of any network
 
 
@@ -193,6 +194,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             scaling = Scaling.of(rows.measured)
         if self.lam == "auto" and solver.default_lam(1.0) is None:
             scaling = scaling.unit_target(rows.measured.y)
+        warn_of_units(rows.measured.y.deviation)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
         size = batch_rows(solver.batch_size, backend, h, d + 1, q)
@@ -273,6 +275,19 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""
         return self._network.forward(X) + self._scaling.y_mean
+
+
+def warn_of_units(deviation: np.ndarray) -> None:
+    """Say that small outputs will hardly be fitted beside large ones."""
+    varying = deviation[deviation > 0]
+    if varying.size > 1 and varying.max() > APART * varying.min():
+        warnings.warn(
+            f"The outputs have deviations from {varying.min():.3g} to {varying.max():.3g}, and the "
+            "squared error hardly sees the smallest. Bring them to one scale: "
+            "TransformedTargetRegressor(ANMINRegressor(), transformer=StandardScaler()).",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def outputs(network: Network, scaling: Scaling, X: np.ndarray) -> np.ndarray:
