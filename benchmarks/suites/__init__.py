@@ -34,6 +34,7 @@ SUITES = {
     "inference": "inference:inference",
     "wide": "size:wide",
     "memory": "size:memory",
+    "kill": "kill:kill",
 }
 
 
