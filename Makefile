@@ -26,7 +26,7 @@ test: $(VENV)/test.done  ## Run the tests and measure their coverage
 	$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 check: $(VENV)/test.done  ## Run the fast tests, in less than a minute
-	$(TEST_ENV) $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 8 --dist worksteal
+	$(TEST_ENV) $(BIN)/python -m pytest tests -m 'not slow' -n auto --maxprocesses 8 --dist worksteal
 
 test-oldest: $(OLDEST)/test.done  ## Run the tests with the oldest NumPy, SciPy and scikit-learn
 	$(TEST_ENV) $(OLDEST)/bin/python -m pytest tests -n auto --maxprocesses 8 --no-cov

@@ -13,6 +13,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.solvers import Algorithm1
 
+pytestmark = pytest.mark.slow
+
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs
@@ -132,7 +134,6 @@ def test_any_kind_of_cv(cv):
     assert model.score(X, y) > 0.5
 
 
-@pytest.mark.slow
 def test_a_larger_budget_does_no_harm():
     """A part whose path is cut short by the budget must not cut the path of the others."""
     X, y = make_data(1000, 3)
@@ -302,7 +303,6 @@ def test_a_given_start_may_compete():
     assert fit(X, y, init=A).score(X, y) > 0.8
 
 
-@pytest.mark.slow
 def test_digits_with_defaults():
     """Mean log-loss on rows not seen; guessing gives 2.3."""
     X, y = load_digits(return_X_y=True)
