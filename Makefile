@@ -42,7 +42,7 @@ lint: $(VENV)/lint.done  ## Check style and types
 docs: $(VENV)/docs.done  ## Run the examples and build the site in build/docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
 
-# Each file goes into an environment of its own, outside of which the demo finds no checkout.
+# Each file is installed into a new environment, and the demo runs there, away from the checkout.
 release: $(VENV)/release.done  ## Build wheel and sdist, check both, run the demo from each
 	rm -rf dist $(RELEASE)
 	$(BIN)/python -m build --outdir dist
