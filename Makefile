@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+INSTALL := python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+PIP := $(BIN)/$(INSTALL)
 RECIPE := pyproject.toml constraints.txt
 
 # One BLAS thread a worker: the tests run side by side.
@@ -10,9 +11,10 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST_ARGS ?= -n auto --maxprocesses 8 --dist worksteal --cov --cov-report=term --cov-fail-under=95
 SUITE ?= paper-solver
 OLDEST := $(VENV)/oldest
+RELEASE := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-oldest bench lint docs clean
+.PHONY: help demo test check test-oldest bench lint docs release clean
 
 help:  ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,6 +24,9 @@ demo: $(VENV)/demo.done  ## Fit a shape drawn in code, print a table, write anmi
 
 test: $(VENV)/test.done  ## Run the tests and measure their coverage
 	$(TEST_ENV) $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(VENV)/test.done  ## Run the fast tests, in less than a minute
+	$(TEST_ENV) $(BIN)/python -m pytest tests -m 'not slow' -n auto --maxprocesses 8 --dist worksteal
 
 test-oldest: $(OLDEST)/test.done  ## Run the tests with the oldest NumPy, SciPy and scikit-learn
 	$(TEST_ENV) $(OLDEST)/bin/python -m pytest tests -n auto --maxprocesses 8 --no-cov
@@ -36,6 +41,18 @@ lint: $(VENV)/lint.done  ## Check style and types
 
 docs: $(VENV)/docs.done  ## Run the examples and build the site in build/docs
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+
+# Each file is installed into a new environment, and the demo runs there, away from the checkout.
+release: $(VENV)/release.done  ## Build wheel and sdist, check both, run the demo from each
+	rm -rf dist $(RELEASE)
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	for file in dist/*; do \
+	  new=$(RELEASE)/$${file##*.} && $(PYTHON) -m venv $$new && \
+	  $$new/bin/$(INSTALL) "$$file[cli,fast]" && \
+	  (cd $$new && bin/anmin demo) || exit 1; \
+	done
+	@echo "Built, checked and tried:" && ls -l dist
 
 clean:  ## Remove the environment and what the tools leave behind
 	rm -rf $(VENV) .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist docs/gallery
@@ -55,7 +72,11 @@ $(VENV)/test.done: $(RECIPE) | $(BIN)/python
 	@touch $@
 
 $(VENV)/lint.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[dev,fast,cli]'
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/release.done: $(RECIPE) | $(BIN)/python
+	$(PIP) build twine
 	@touch $@
 
 $(VENV)/docs.done: $(RECIPE) | $(BIN)/python

@@ -38,6 +38,7 @@ def test_tables_give_the_products_of_all_pairs(n, p, h, slope):
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 def test_tables_in_single_precision():
     backend, patterns = NumpyBackend("float32"), rows(5000, 5, 20, "float32")
     wanted = stats.product_sums(backend, patterns, 0.0)

@@ -28,6 +28,7 @@ def run(monkeypatch, tmp_path):
     return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "120"})
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table_and_writes_a_picture(run, tmp_path):
     result = run("demo")
     assert result.exit_code == 0, result.output
@@ -36,6 +37,7 @@ def test_demo_prints_a_table_and_writes_a_picture(run, tmp_path):
     assert (tmp_path / "anmin-demo.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_demo_speaks_json(run, tmp_path):
     result = run("demo", "--json", "--seed", "3", "-o", "cat.svg")
     assert result.exit_code == 0, result.output
@@ -84,6 +86,7 @@ def test_the_commands_come_in_the_order_of_use(run):
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 def test_the_help_does_not_wait_for_what_only_a_command_needs():
     code = "import sys, anmin.cli; print(*{'matplotlib', 'torch', 'onnx'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -115,12 +118,14 @@ def test_a_missing_library_is_one_line_with_the_remedy(monkeypatch, name):
     assert "\n" not in message
 
 
+@pytest.mark.slow
 def test_module_is_the_command():
     command = [sys.executable, "-m", "anmin", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.strip() == f"anmin {anmin.__version__}"
 
 
+@pytest.mark.slow
 def test_import_anmin_imports_no_extra():
     """Beside those that scikit-learn itself imports where it finds them."""
     code = (

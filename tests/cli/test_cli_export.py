@@ -60,6 +60,7 @@ def test_export_to_onnx(run, X):
     np.testing.assert_allclose(said[:, 0], load_model("m.anmin").predict(X))
 
 
+@pytest.mark.slow
 def test_export_to_torch(run, X):
     torch = pytest.importorskip("torch")
     words = ("--to", "torch", "--dtype", "float64")

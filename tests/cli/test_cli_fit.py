@@ -325,6 +325,7 @@ def test_no_progress_where_nobody_looks(run):
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_abalone_with_all_defaults(run, paper_data):
     result = run("fit", str(paper_data / "abalone.csv"), "-t", "x7", "-o", "m.anmin", "--json")
     assert result.exit_code == 0, result.output

@@ -221,6 +221,7 @@ def test_a_model_file_whose_columns_are_not_there(run, tmp_path):
     assert "does not say what its columns are" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_who_has_seen_enough_is_no_error(models):
     files = f"{models / 'prices.anmin'} {models / 'things.csv'}"
     command = f"{sys.executable} -m anmin predict {files} | head -n 1"
@@ -250,6 +251,7 @@ def test_the_report_on_data(run):
     assert "loss of score when shuffled" in run("report", "prices.anmin", "-d", "things.csv").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["prices", "kinds", "both"])
 @pytest.mark.parametrize("data", [(), ("--data", "things.csv")])
 def test_the_report_as_a_page(run, name, data, tmp_path):

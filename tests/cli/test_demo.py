@@ -72,6 +72,7 @@ def test_table_is_json(result):
     assert [row["method"] for row in table["results"]] == list(demo.METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", demo.FORMATS)
 def test_picture_is_written_whole(result, tmp_path, suffix):
     path = tmp_path / f"cat{suffix}"

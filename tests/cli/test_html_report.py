@@ -12,6 +12,8 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.html import Rows, Subject, report_page
 from anmin.html.measures import errors, input_weights, permutation_importance
 
+pytestmark = pytest.mark.slow
+
 OWN = ["inputs", "training", "path", "convergence", "cost", "making"]
 JUDGED = ["errors", "inputs", "residuals", "dependence", "training", "path", "convergence", "cost",
           "making"]  # fmt: skip

@@ -8,6 +8,8 @@ import sys
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("typer", reason='the command line needs the extra "cli"')
 pytest.importorskip("pandas", reason='the command line needs the extra "cli"')
 

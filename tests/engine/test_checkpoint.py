@@ -256,6 +256,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", LONG.values(), ids=LONG)
 def test_a_process_that_is_killed_in_the_middle(params, nursery, rows, file):
     path, X, y = rows
@@ -267,6 +268,7 @@ def test_a_process_that_is_killed_in_the_middle(params, nursery, rows, file):
     same(ANMINRegressor(**params).fit(X, y), fit(file, X, y, params))
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_again_and_again_at_any_moment(nursery, rows, file):
     path, X, y = rows
     rng, lengths = np.random.default_rng(0), [0]

@@ -237,6 +237,7 @@ def test_a_classifier(press):
     assert model.score(X, y > y.mean()) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [GIVEN, PAPER, AUTO], ids=["given", "paper", "auto"])
 def test_with_a_checkpoint_the_fit_can_be_taken_up_again(params, press, tmp_path, monkeypatch):
     X, y = ONE
@@ -248,6 +249,7 @@ def test_with_a_checkpoint_the_fit_can_be_taken_up_again(params, press, tmp_path
     assert np.array_equal(model.fit(X, y).A_, whole.A_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [{"lam": 1e-5}, {"solver": "anmin"}], ids=["varpro", "anmin"])
 def test_a_real_signal_returns_control_soon(params, nursery, tmp_path):
     file = tmp_path / "run"

@@ -114,6 +114,7 @@ def compare_varpro(device, rtol, **case):
     assert theirs == pytest.approx(ours, rel=0.4)
 
 
+@pytest.mark.slow
 @cases
 @pytest.mark.parametrize("linear_solver", ["cholesky", "cg"])
 def test_varpro_reaches_a_loss_as_low(device, case, linear_solver):
@@ -130,6 +131,7 @@ def test_more_than_a_word_of_units(device):
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [1, 2])
 def test_an_automatic_penalty(device, q):
     X, (ours, theirs) = both(device, lam="auto", max_iter=None, q=q)

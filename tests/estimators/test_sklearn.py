@@ -33,10 +33,14 @@ def classifier(**kwargs):
     return ANMINClassifier(**(QUICK | kwargs))
 
 
+@pytest.mark.slow
+@parametrize_with_checks([ANMINRegressor(), ANMINClassifier()])
+def test_scikit_learns_own_checks_of_the_defaults(estimator, check):
+    check(estimator)
+
+
 @parametrize_with_checks(
     [
-        ANMINRegressor(),
-        ANMINClassifier(),
         regressor(),
         classifier(),
         regressor(standardize=False, slope=0.1, solver=Algorithm1(keep="last")),
@@ -254,6 +258,7 @@ def loaded(module):
     return set(python(f"import sys, {module}; print(*sys.modules)").replace(".", " ").split())
 
 
+@pytest.mark.slow
 def test_import_brings_no_extra():
     """scikit-learn imports pandas where it is installed; nothing comes on top of that."""
     ours = loaded("anmin") - loaded("sklearn.linear_model")
@@ -261,6 +266,7 @@ def test_import_brings_no_extra():
     assert not ours & set(EXTRAS.split())
 
 
+@pytest.mark.slow
 def test_import_is_quick():
     """Under 1.5 times scikit-learn's linear models; the median of pairs, one after the other."""
     timer = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"

@@ -22,6 +22,8 @@ from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.model_file import ModelFileError
 from anmin.model_file.container import dumps, unpack
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(4)
 FILES = int(os.environ.get("ANMIN_FUZZ", "10000")) // len(SEEDS)
 MOST_BYTES = 2**21  # that a load may allocate; a good one here takes a tenth

@@ -197,6 +197,7 @@ def test_outputs_of_different_noise_have_different_intervals():
     assert (covered <= 0.97).all()
 
 
+@pytest.mark.slow
 def test_coverage_on_abalone(paper_data):
     table = np.loadtxt(paper_data / "abalone.csv", delimiter=",")
     table = table[np.random.default_rng(0).permutation(len(table))]

@@ -85,6 +85,7 @@ def test_patches_are_the_squares_of_the_image():
         assert_array_equal(patch.reshape(15, 15), image[i : i + 15, j : j + 15])
 
 
+@pytest.mark.slow
 def test_patches_rebuild_the_papers_data(paper_data):
     published = np.loadtxt(paper_data / "DAE.csv", delimiter=",")
     image = image_of_patches(published, 156, 102)

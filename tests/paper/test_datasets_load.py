@@ -41,6 +41,7 @@ def first_rows(paper_data):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOADERS)
 def test_a_loader_returns_what_the_registry_says(own, name):
     dataset, found = DATASETS[name], LOADERS[name](download_if_missing=False)
@@ -54,6 +55,7 @@ def test_a_loader_returns_what_the_registry_says(own, name):
     assert locate(name).published is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["abalone", "bike", "sdf", "dae", "dae-clean"])
 def test_the_benchmarks_read_the_same_numbers(own, case):
     noise = {"noisy": case == "dae"} if "dae" in case else {}
@@ -76,6 +78,7 @@ def test_sdf_is_a_picture(own):
     assert_array_equal(sdf.data, np.indices(sdf.image_shape).reshape(2, -1).T)
 
 
+@pytest.mark.slow
 def test_the_noise_of_dae_is_the_papers_and_is_repeatable(own):
     noisy, clean = load_dae(), load_dae(noisy=False)
     assert np.std(noisy.data - noisy.target) == pytest.approx(10, rel=1e-3)

@@ -11,6 +11,8 @@ from sklearn.model_selection import train_test_split
 
 from anmin import ANMINRegressor
 
+pytestmark = pytest.mark.slow
+
 
 def load(folder, name):
     if name == "sdf":

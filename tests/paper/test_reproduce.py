@@ -41,6 +41,8 @@ from anmin.reproduce.protocol import Setup, Size, load_split
 from anmin.reproduce.record import Folder, Record, thinned
 from anmin.reproduce.summary import Results, Verdict, p_value
 
+pytestmark = pytest.mark.slow
+
 TINY = Size(
     rows=60, epochs=3, iterations=3, lbfgs_steps=2, line_search_steps=3, varpro_steps=3,
     simulations=((40, 1), (40, 2)), growth=30, landscape=(0, 2),

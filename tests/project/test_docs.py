@@ -93,6 +93,7 @@ def make_files(source):
         pytest.importorskip("pyarrow.parquet").write_table(table, "train/part.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # open(path).read() is good enough there
 @pytest.mark.parametrize("page", [p for p in [ROOT / "README.md", *PAGES] if blocks(p)], ids=short)
 def test_the_code_of_a_page_runs(page, folder, capsys):
@@ -103,6 +104,7 @@ def test_the_code_of_a_page_runs(page, folder, capsys):
     assert "False" not in capsys.readouterr().out  # what pages print is meant to be true
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_an_example_runs_as_a_script(name, folder):
     script = EXAMPLES / f"{name}.py"

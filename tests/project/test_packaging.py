@@ -9,6 +9,7 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from datetime import date
 from email.parser import Parser
 from pathlib import Path
 
@@ -22,6 +23,10 @@ if not (ROOT / "pyproject.toml").is_file():
 build = pytest.importorskip("hatchling.build", reason="building needs hatchling")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+NEEDED = (
+    "CHANGELOG.md", "CITATION.cff", "LICENSE", "Makefile", "README.md", "SECURITY.md",
+    "constraints-oldest.txt", "constraints.txt",
+)  # fmt: skip
 NAME = f"anmin-{anmin.__version__}"
 
 
@@ -109,13 +114,37 @@ def test_the_wheel_says_what_it_needs(wheel):
     assert set(facts.get_all("Provides-Extra")) == set(PROJECT["project"]["optional-dependencies"])
 
 
+def test_the_metadata_can_be_published(wheel, sdist):
+    text = zipfile.ZipFile(wheel).read(f"{NAME}.dist-info/METADATA").decode()
+    facts = Parser().parsestr(text)
+    with tarfile.open(sdist) as file:
+        member = file.extractfile(f"{NAME}/PKG-INFO")
+        assert member is not None
+        assert member.read().decode() == text  # the two say the same
+    assert facts["Summary"]
+    assert "\n" not in facts["Summary"]
+    assert facts["Description-Content-Type"] == "text/markdown"
+    assert facts.get_payload().strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
+    known = pytest.importorskip("trove_classifiers").classifiers
+    assert set(facts.get_all("Classifier")) <= known
+
+
+def test_every_file_that_names_the_version_names_this_one():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.MULTILINE) == [anmin.__version__]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest, day = re.findall(r"^## \[(.+)\] - (.+)$", changes, re.MULTILINE)[0]
+    assert newest == anmin.__version__
+    assert day == "unreleased" or date.fromisoformat(day)
+
+
 def test_the_sdist_holds_what_the_tests_and_the_docs_need(unpacked):
     assert sources(unpacked / "src" / "anmin") == sources(ROOT / "src" / "anmin")
     for name in ("tests", "docs", "examples", "benchmarks"):
         assert {p.name for p in (unpacked / name).glob("*.py")} == {
             p.name for p in (ROOT / name).glob("*.py")
         }
-    for name in ("README.md", "LICENSE", "CHANGELOG.md", "Makefile", "constraints-oldest.txt"):
+    for name in NEEDED:
         assert (unpacked / name).is_file()
     assert not list(unpacked.rglob("*.pyc"))
     assert not (unpacked / "docs" / "gallery").exists()
@@ -127,6 +156,7 @@ def test_no_data_and_no_large_file_is_published(unpacked):
         assert path.is_dir() or path.stat().st_size < 2**20, path
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_works(installed, tmp_path):
     program = "import anmin; print(anmin.__file__); print(anmin.__version__)"
     where, version = out(installed, "-c", program, folder=tmp_path).splitlines()
@@ -137,6 +167,7 @@ def test_the_installed_wheel_works(installed, tmp_path):
     assert out(installed, "-c", fit, folder=tmp_path) == "1"
 
 
+@pytest.mark.slow
 def test_the_installed_commands_work(installed, tmp_path):
     for needed in ("typer", "rich", "matplotlib", "pandas"):
         pytest.importorskip(needed)

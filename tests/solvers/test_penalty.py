@@ -13,6 +13,8 @@ from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.solvers import Algorithm1
 
+pytestmark = pytest.mark.slow
+
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs

@@ -129,6 +129,7 @@ def test_max_time_is_respected_within_a_second(lam, max_time):
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_max_time_alone_sets_no_limit_on_the_steps():
     X, y = make_data(60, 1)
     eager = VarPro(patience=10**6)

@@ -70,6 +70,7 @@ def test_the_same_network_from_files_and_streams(tmp_path, container, solver, ca
     same(ours, theirs, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", DASK)
 @solvers
 @pytest.mark.parametrize("case", ["plain", "all at once"])
@@ -79,6 +80,7 @@ def test_the_same_network_from_a_cluster(cluster, tmp_path, container, solver, c
     same(ours, theirs, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [*HERE, "dask_array"])
 def test_conjugate_gradients(request, tmp_path, container):
     if container in DASK:
@@ -109,6 +111,7 @@ def test_an_automatic_penalty(tmp_path, container):
     assert [step.lam for step in theirs.path_] == [step.lam for step in ours.path_]
 
 
+@pytest.mark.slow
 def test_an_automatic_penalty_in_partitions(tmp_path):
     """Its many steps amplify the last digits, so only the quality is the same."""
     dask = pytest.importorskip("dask")
@@ -118,6 +121,7 @@ def test_an_automatic_penalty_in_partitions(tmp_path):
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [*HERE, *DASK])
 def test_predictions_are_those_of_arrays(request, tmp_path, container):
     """An ordinary estimator comes out: it pickles, and predicts for arrays and for its source."""

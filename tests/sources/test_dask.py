@@ -16,6 +16,8 @@ from anmin.sources import DaskSource, Scaling
 from anmin.sources import cluster as module
 from anmin.stats import OutputPass, PatternPass
 
+pytestmark = pytest.mark.slow
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -82,7 +82,7 @@ class Bar:
 def progress_bar(file: File) -> Iterator[Bar | None]:
     """A bar on standard error where that is a terminal and tqdm is installed."""
     try:
-        from tqdm import tqdm  # type: ignore[import-untyped]
+        from tqdm import tqdm
     except ImportError:
         yield None
         return

@@ -128,7 +128,7 @@ def printed(split: Split, setup: Setup, *, experiment: Experiment, nan_is_low: b
             else:
                 A = floored_solution(M, c).reshape(A.T.shape).T
             here = with_output_layer(X, Y, A)
-        except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+        except torch.linalg.LinAlgError:
             break
         if not isfinite(here.loss):
             break
