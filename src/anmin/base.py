@@ -20,7 +20,7 @@ from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint, Ledger, fit_facts
 from anmin.export import Exports
 from anmin.history import Budget, Fit
-from anmin.intervals import check_size, fit_intervals
+from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.linsolve import Status
 from anmin.network import Network
 from anmin.report import Report, report_on

@@ -23,18 +23,18 @@ ALLOWED = {
         "backends", "checkpoint", "checks", "history", "linsolve", "network", "sources", "stats",
     },
     "report": {"history", "linsolve", "solvers"},
-    "intervals": {"backends", "history", "network", "solvers", "sources", "stats"},
+    "inspect": {"backends", "history", "network", "solvers", "sources", "stats"},
     "model_file": {
-        "files", "history", "intervals", "linsolve", "network", "report", "solvers", "sources",
+        "files", "history", "inspect", "linsolve", "network", "report", "solvers", "sources",
     },
     "export": {"files", "model_file", "network"},
     "parameters": set(),
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "export", "history", "intervals",
+        "backends", "callbacks", "checkpoint", "checks", "export", "history", "inspect",
         "linsolve", "network", "report", "solvers", "sources",
     },
     "estimators": {
-        "base", "callbacks", "checks", "intervals", "model_file", "network", "parameters",
+        "base", "callbacks", "checks", "model_file", "network", "parameters",
         "probabilities", "sources",
     },
     "__init__": {"estimators", "model_file"},

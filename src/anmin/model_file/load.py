@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anmin.history import Fit, Step
-from anmin.intervals import Intervals
+from anmin.inspect.intervals import Intervals
 from anmin.linsolve import Status
 from anmin.model_file.container import (
     Arrays,
