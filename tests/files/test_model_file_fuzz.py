@@ -19,8 +19,8 @@ import pytest
 from conftest import make_data
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
+from anmin.files import dumps, unpack
 from anmin.model_file import ModelFileError
-from anmin.model_file.container import dumps, unpack
 
 SEEDS = range(4)
 FILES = int(os.environ.get("ANMIN_FUZZ", "10000")) // len(SEEDS)
