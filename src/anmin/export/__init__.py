@@ -140,16 +140,8 @@ class Cost:
     inputs: int
     hidden: int
     outputs: int
-
-    @property
-    def parameters(self) -> int:
-        """Weights and biases of both layers."""
-        return (self.inputs + 1) * self.hidden + (self.hidden + 1) * self.outputs
-
-    @property
-    def multiply_adds(self) -> int:
-        """A row, at most: units that do not fire may be passed over."""
-        return (self.inputs + self.outputs) * self.hidden
+    parameters: int  # weights and biases of both layers
+    multiply_adds: int  # at most: units that do not fire may be passed over
 
 
 def cost(model: Any) -> Cost:
@@ -164,7 +156,8 @@ def cost(model: Any) -> Cost:
     True
     """
     check_is_fitted(model)
-    return Cost(model.n_features_in_, model.n_hidden_, model.n_outputs_)
+    d, h, q = model.n_features_in_, model.n_hidden_, model.n_outputs_
+    return Cost(d, h, q, parameters=(d + 1) * h + (h + 1) * q, multiply_adds=(d + q) * h)
 
 
 for module in ("c", "onnx", "torch"):  # each registers itself, with what is defined above

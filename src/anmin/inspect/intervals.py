@@ -45,18 +45,7 @@ class Intervals:
     noise: np.ndarray  # σ²: (q,)
 
     def std(self, network: Network, X: np.ndarray) -> np.ndarray:
-        """Standard deviations of new observations at rows of standardised inputs: (n, q).
-
-        >>> import numpy as np
-        >>> from anmin import ANMINRegressor
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.uniform(-1, 1, (300, 1))
-        >>> y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=300)
-        >>> model = ANMINRegressor(8, intervals=True, random_state=0).fit(X, y)
-        >>> mean, std = model.predict([[0.5], [9.0]], return_std=True)
-        >>> print(f"{std[0]:.1f}", bool(std[1] > std[0]))
-        0.1 True
-        """
+        """Standard deviations of new observations at rows of standardised inputs: (n, q)."""
         size = max(1, CHUNK // len(self.root))
         parts = [self._std(network, X[i : i + size]) for i in range(0, len(X), size)]
         return np.vstack(parts)
@@ -82,11 +71,7 @@ def output_block(hidden: int, h: int, k: int) -> slice:
 
 
 def check_size(p: int, h: int, q: int) -> None:
-    """Refuse before the fit what would be too large after it.
-
-    >>> from anmin.inspect.intervals import check_size
-    >>> check_size(p=8, h=64, q=1)
-    """
+    """Refuse before the fit what would be too large after it."""
     unknowns = p * h + (h + 1) * q
     if unknowns > LARGEST:
         raise ValueError(
