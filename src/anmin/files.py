@@ -37,7 +37,7 @@ Arrays = dict[str, np.ndarray]
 
 FORMAT, VERSION = "anmin", 1
 LONGEST_HEADER = 2**23  # bytes
-MOST_VALUES = 2**19  # in a header: parsed, a value takes a hundred bytes, however short it is
+MOST_VALUES = 2**20  # in a header: parsed, a value takes a hundred bytes, however short it is
 MOST_DIGITS = 40  # of a number in JSON
 BLANK = "0" * 64  # stands for the checksum while it is computed
 
@@ -143,7 +143,9 @@ def dumps(value: Any) -> str:
 
 def too_large(text: bytes) -> bool:
     """Whether a header would take too much memory; told without parsing it."""
-    return len(text) > LONGEST_HEADER or sum(map(text.count, (b",", b"[", b"{"))) > MOST_VALUES
+    return (
+        len(text) > LONGEST_HEADER or sum(map(text.count, (b",", b":", b"[", b"{"))) > MOST_VALUES
+    )
 
 
 def unpack(file: BinaryIO, size: int) -> tuple[Facts, Arrays]:
