@@ -1,7 +1,11 @@
 """Exports: the same numbers elsewhere, in single and double precision."""
 
+import copy
 import ctypes
+import inspect
 import json
+import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -12,8 +16,17 @@ import pytest
 from conftest import make_data
 from sklearn.exceptions import NotFittedError
 
+import anmin
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.export import cost
+from anmin.export import (
+    EXPORTS,
+    Export,
+    Exports,
+    PickleVersionWarning,
+    cost,
+    raw_network,
+    register,
+)
 from anmin.export.c import c_source
 
 GCC = shutil.which("gcc")
@@ -271,10 +284,72 @@ def test_what_is_refused(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["m"]
 
 
+def test_torch_writes_a_program_for_any_number_of_rows(tmp_path):
+    torch = pytest.importorskip("torch")
+    model, X = regressor()
+    EXPORTS["torch"].write(model, tmp_path / "m.pt2", dtype="float64")
+    module = torch.export.load(tmp_path / "m.pt2").module()
+    close(module(torch.tensor(X)).detach().numpy(), expected(model, X), "float64")
+
+
+def test_the_registry_says_what_there_is():
+    ours = [EXPORTS[name] for name in ("c", "onnx", "torch")]
+    assert [export.suffix for export in ours] == [".c", ".onnx", ".pt2"]
+    assert [export.extra for export in ours] == ["", "export", "torch"]
+    assert all("dtype" in export.options and export.description for export in ours)
+    assert inspect.getdoc(ANMINRegressor.to_c).startswith("Write the network as one file of C99")
+    assert list(inspect.signature(ANMINRegressor().to_onnx).parameters) == ["path", "dtype"]
+
+
+def test_an_export_needs_nothing_but_its_own_file(tmp_path, monkeypatch):
+    def to_text(model, path, digits=3):
+        """Write the biases."""
+        path.write_text(str(np.round(raw_network(model).b0, digits)))
+
+    monkeypatch.setattr(Exports, "to_text", None, raising=False)  # put back afterwards
+    monkeypatch.setitem(EXPORTS, "text", None)
+    register(Export("text", ".txt", "the biases", to_text))
+    model, _ = regressor()
+    model.to_text(tmp_path / "a.txt")
+    EXPORTS["text"].write(model, tmp_path / "b.txt", digits=3)
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
+    assert EXPORTS["text"].options == ("digits",)
+    with pytest.raises(NotFittedError):
+        ANMINRegressor().to_text(tmp_path / "c.txt")
+    register(Export("text", ".txt", "the biases", to_text, library="no_such", extra="none"))
+    with pytest.raises(ModuleNotFoundError, match=r"to_text needs no_such: .*'anmin\[none\]'"):
+        model.to_text(tmp_path / "c.txt")
+
+
 @pytest.mark.parametrize(("method", "library"), [("to_torch", "torch"), ("to_onnx", "onnx")])
 def test_a_missing_library_is_named(monkeypatch, method, library):
     monkeypatch.setitem(sys.modules, library, None)
-    monkeypatch.delitem(sys.modules, f"anmin.export.{library}", raising=False)
     model, _ = regressor()
     with pytest.raises(ModuleNotFoundError, match=rf"{method} needs .*pip install 'anmin\["):
         getattr(model, method)("float32")
+
+
+# ---- pickles ------------------------------------------------------------------------------
+
+
+def test_a_pickle_of_this_version_says_nothing():
+    model, X = regressor()
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert vars(again).keys() == vars(model).keys()
+    assert pickle.loads(pickle.dumps(ANMINClassifier(3))).n_hidden == 3
+
+
+@pytest.mark.parametrize("version", ["9.9.9", None])
+def test_a_pickle_of_another_version_warns(version):
+    model, X = regressor()
+    state = model.__getstate__()
+    assert state["_anmin_version"] == anmin.__version__
+    if version is None:
+        del state["_anmin_version"]  # as before there was a stamp
+    again = ANMINRegressor()
+    said = f"pickled by anmin {version or 'unknown'} and is unpickled by anmin {anmin.__version__}"
+    with pytest.warns(PickleVersionWarning, match=re.escape(said)):
+        again.__setstate__(state | ({"_anmin_version": version} if version else {}))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(again, "_anmin_version")

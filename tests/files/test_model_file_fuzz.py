@@ -19,8 +19,8 @@ import pytest
 from conftest import make_data
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
+from anmin.files import dumps, unpack
 from anmin.model_file import ModelFileError
-from anmin.model_file.container import dumps, unpack
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.intervals import LARGEST, check_size
+from anmin.inspect.intervals import LARGEST, check_size
 
 WIDTH = norm.ppf(0.95)  # of a 90 % interval
 
@@ -49,7 +49,8 @@ def written_out(model, X, y, w, new):
     degrees = np.array([np.trace(inverse @ M) for M in JtJ])
     squares = w @ (Y - model.predict(X).reshape(Y.shape)) ** 2
     noise = squares / (w.sum() - degrees)
-    middle = sum(s * M for s, M in zip(noise, JtJ, strict=True)) + noise.mean() * np.diag(penalty)
+    noises = np.concatenate([np.full(m - q * (h + 1), noise.mean()), np.repeat(noise, h + 1)])
+    middle = sum(s * M for s, M in zip(noise, JtJ, strict=True)) + np.diag(noises * penalty)
     C = inverse @ middle @ inverse
     new = jacobian(model, new)
     return np.sqrt(noise + np.einsum("kni,ij,knj->nk", new, C, new))
@@ -152,6 +153,41 @@ def test_no_penalty_and_dead_units_are_fine():
     mean, std = model.predict(X, True)
     assert np.isfinite(std).all()
     assert (std < 10 * np.abs(y - mean).max()).all()
+
+
+def two_outputs(scale, seed):
+    """Outputs whose noise has deviations 0.1 and 0.3 times the scale."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    noise = rng.normal(size=(300, 2)) * [0.1, 0.3]
+    return X, (np.column_stack([np.abs(X[:, 0]), np.sin(2 * X[:, 1])]) + noise) * [1.0, scale]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["varpro", "anmin"])
+def test_two_outputs_without_a_penalty(solver, seed):
+    X, Y = two_outputs(1.0, seed)
+    model = model_of(n_hidden=12, lam=0.0, solver=solver).fit(X, Y)
+    _, std = model.predict(X, return_std=True)
+    assert (np.median(std, axis=0) < 2 * np.sqrt(model._intervals.noise)).all()
+    assert (std**2 >= model._intervals.noise).all()
+
+
+@pytest.mark.parametrize("lam", [0.0, 1e-8, 1e-4])
+@pytest.mark.parametrize("seed", range(3))
+def test_outputs_whose_scales_differ_a_million_times(lam, seed):
+    X, Y = two_outputs(1e6, seed)
+    _, std = model_of(n_hidden=12, lam=lam, max_iter=60).fit(X, Y).predict(X, return_std=True)
+    assert np.isfinite(std).all()
+    assert 0.2e6 < np.median(std[:, 1]) < 0.5e6
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_an_output_does_not_widen_the_interval_of_another(scale):
+    X, Y = two_outputs(scale, seed=0)
+    model = model_of(n_hidden=12, lam=1e-4 * min(scale, 1.0), max_iter=60).fit(X, Y)
+    _, std = model.predict(X, return_std=True)
+    assert (np.median(std, axis=0) < 2 * np.sqrt(model._intervals.noise)).all()
 
 
 def test_a_perfect_fit_and_a_constant():

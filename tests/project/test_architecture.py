@@ -23,18 +23,18 @@ ALLOWED = {
         "backends", "checkpoint", "checks", "history", "linsolve", "network", "sources", "stats",
     },
     "report": {"history", "linsolve", "solvers"},
-    "intervals": {"backends", "history", "network", "solvers", "sources", "stats"},
+    "inspect": {"backends", "history", "network", "solvers", "sources", "stats"},
     "model_file": {
-        "files", "history", "intervals", "linsolve", "network", "report", "solvers", "sources",
+        "files", "history", "inspect", "linsolve", "network", "report", "solvers", "sources",
     },
     "export": {"files", "model_file", "network"},
     "parameters": set(),
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "export", "history", "intervals",
+        "backends", "callbacks", "checkpoint", "checks", "export", "history", "inspect",
         "linsolve", "network", "report", "solvers", "sources",
     },
     "estimators": {
-        "base", "callbacks", "checks", "intervals", "model_file", "network", "parameters",
+        "base", "callbacks", "checks", "model_file", "network", "parameters",
         "probabilities", "sources",
     },
     "__init__": {"estimators", "model_file"},
@@ -91,9 +91,9 @@ def test_the_allowed_imports_have_no_circle():
         order += ready
 
 
-def test_torch_is_imported_at_the_top_of_two_files_that_are_read_when_it_is_needed():
+def test_torch_is_imported_at_the_top_of_one_file_that_is_read_when_it_is_needed():
     tops = [f for f in FILES if any(n.split(".")[0] == "torch" for n in imports(f, False))]
-    assert tops == [ROOT / "backends" / "torch.py", ROOT / "export" / "torch.py"]
+    assert tops == [ROOT / "backends" / "torch.py"]
 
 
 def test_the_library_does_not_know_its_benchmarks():

@@ -8,7 +8,6 @@ Only additions, multiplications and a comparison a unit, so that it runs on a mi
 from __future__ import annotations
 
 import json
-import os
 import re
 import textwrap
 from collections.abc import Iterable
@@ -17,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from anmin.export import cost, in_dtype, raw_network
-from anmin.files import write_atomically
+from anmin.export import Export, cost, raw_network, register
+from anmin.files import PathLike, write_atomically
 
 FILE = Template("""\
 /* A network with $hidden hidden units, written by anmin.
@@ -74,19 +73,7 @@ void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS])
 }
 """)
 
-CLASS_OF_TWO = Template("""
-int ${name}_class(const $real x[${NAME}_INPUTS]);
-
-int ${name}_class(const $real x[${NAME}_INPUTS])
-{
-    $real y[${NAME}_OUTPUTS];
-
-    ${name}_predict(x, y);
-    return y[0] > 0;
-}
-""")
-
-CLASS_OF_MANY = Template("""
+CLASS = Template("""
 int ${name}_class(const $real x[${NAME}_INPUTS]);
 
 int ${name}_class(const $real x[${NAME}_INPUTS])
@@ -95,6 +82,8 @@ int ${name}_class(const $real x[${NAME}_INPUTS])
     int k, best = 0;
 
     ${name}_predict(x, y);
+    if (${NAME}_OUTPUTS == 1)
+        return y[0] > 0;
     for (k = 1; k < ${NAME}_OUTPUTS; k++)
         if (y[k] > y[best])
             best = k;
@@ -103,55 +92,49 @@ int ${name}_class(const $real x[${NAME}_INPUTS])
 """)
 
 
-def to_c(
-    model: Any, path: str | os.PathLike[str], name: str = "model", dtype: str = "float32"
-) -> None:
-    """Write the C file; its functions as `Exports.to_c` says."""
+def to_c(model: Any, path: PathLike, name: str = "model", dtype: str = "float32") -> None:
+    """Write the network as one file of C99 without dependencies, for any compiler.
+
+    It defines `void NAME_predict(const float x[], float y[])`, and for a classifier
+    `int NAME_class(const float x[])`, the place of the label in `classes_`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from anmin import ANMINRegressor
+    >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.to_c(Path(folder, "m.c"), name="tide")
+    ...     print(Path(folder, "m.c").read_text().count("tide_predict("))
+    3
+    """
     write_atomically(path, c_source(model, name, dtype).encode("ascii"))
 
 
 def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
-    """The C file as text.
-
-    >>> import numpy as np
-    >>> from anmin import ANMINRegressor
-    >>> from anmin.export.c import c_source
-    >>> X = np.linspace(-1, 1, 50)[:, None]
-    >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit(X, np.abs(X).ravel())
-    >>> "void tide_predict(const float x[1], float y[1]);" in c_source(model, name="tide")
-    True
-    """
+    """The C file as text."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be a C identifier such as 'model'; got {name!r}.")
-    network, spent = in_dtype(raw_network(model), dtype), cost(model)
-    (p, h), q = network.A.shape, len(network.b0)
-    real, size = ("float", 4) if dtype == "float32" else ("double", 8)
-    end = "f" if dtype == "float32" else ""
-    words = {
-        "name": name, "NAME": name.upper(), "real": real, "inputs": p - 1, "hidden": h,
-        "outputs": q, "parameters": spent.parameters, "bytes": size * spent.parameters,
-        "multiply_adds": spent.multiply_adds,
+    network, spent = raw_network(model, dtype), cost(model)
+    real, end, size = ("float", "f", 4) if dtype == "float32" else ("double", "", 8)
+    slope = f"s *= {network.A.dtype.type(network.slope)!s}{end}"
+    values = {
+        "name": name, "NAME": name.upper(), "real": real, "inputs": len(network.A) - 1,
+        "hidden": len(network.B), "outputs": len(network.b0), "parameters": spent.parameters,
+        "bytes": size * spent.parameters, "multiply_adds": spent.multiply_adds,
         "names": comment(getattr(model, "feature_names_in_", ())),
         "W": "\n".join(braces(row, end) for row in network.A[1:].T),
         "w0": numbers(network.A[0], end),
         "V": "\n".join(braces(row, end) for row in network.B), "v0": numbers(network.b0, end),
-        "negative": f"s *= {network.A.dtype.type(network.slope)!s}{end}" if network.slope
-        else "continue",
+        "negative": slope if network.slope else "continue",
     }  # fmt: skip
-    return with_class(model, words) if hasattr(model, "classes_") else regression(words)
-
-
-def regression(words: dict[str, Any]) -> str:
-    return FILE.substitute(words, declared="", meaning="predictions")
-
-
-def with_class(model: Any, words: dict[str, Any]) -> str:
-    """The file of a classifier, with a function that gives the place of the label."""
-    labels, two = comment(model.classes_.tolist()), len(model.classes_) == 2
+    if not hasattr(model, "classes_"):
+        return FILE.substitute(values, declared="", meaning="predictions")
+    two = len(model.classes_) == 2
     rule = "above 0 for the second class" if two else "the largest is that of the class"
-    declared = Template("\n     int ${name}_class(const $real x[$inputs]);").substitute(words)
-    main = FILE.substitute(words, declared=declared, meaning=f"decision values; {rule}{labels}")
-    return main + (CLASS_OF_TWO if two else CLASS_OF_MANY).substitute(words)
+    meaning = f"decision values; {rule}{comment(model.classes_.tolist())}"
+    declared = f"\n     int {name}_class(const {real} x[{values['inputs']}]);"
+    main = FILE.substitute(values, declared=declared, meaning=meaning)
+    return main + CLASS.substitute(values)
 
 
 def numbers(values: np.ndarray, end: str) -> str:
@@ -172,3 +155,6 @@ def comment(words: Iterable[Any]) -> str:
     safe = text.replace("/", "\\u002f").replace("?", "\\u003f")
     lines = textwrap.fill(safe, 90, break_long_words=False)
     return f":\n{textwrap.indent(lines, ' ' * 6)}" if safe else ""
+
+
+register(Export("c", ".c", "one file of C99 without dependencies", to_c))

@@ -11,35 +11,31 @@ classifier's temperature, and the second column that two classes need, are in th
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-from anmin.export import in_dtype, raw_network
-from anmin.files import write_atomically
+from anmin.export import Export, in_dtype, raw_network, register
+from anmin.files import PathLike, write_atomically
 from anmin.network import Network
 
 OPSET, IR_VERSION = 13, 8  # read by every runtime since 2021
 
 
-def to_onnx(model: Any, path: str | os.PathLike[str], dtype: str = "float32") -> None:
-    """Write an ONNX file; inputs and outputs as `Exports.to_onnx` says.
+def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
+    """Write the network as an ONNX file (opset 13) that takes raw inputs "X", (rows, d).
 
-    >>> import tempfile
-    >>> import numpy as np
-    >>> import onnx
+    A regressor gives "y", (rows, n_outputs_). A classifier gives "probabilities", (rows,
+    n_classes), and "index", the place in `classes_` of the most likely one.
+
     >>> from anmin import ANMINRegressor
-    >>> X = np.linspace(-1, 1, 50)[:, None]
-    >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit(X, np.abs(X).ravel())
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.to_onnx(f"{folder}/m.onnx")
-    ...     print([node.op_type for node in onnx.load(f"{folder}/m.onnx").graph.node])
-    ['Gemm', 'Relu', 'Gemm']
+    >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
+    >>> model.to_onnx("m.onnx")  # doctest: +SKIP
     """
+    import onnx
+    from onnx import helper
+
     classes = getattr(model, "classes_", None)
     network = raw_network(model)
     if classes is not None:
@@ -65,28 +61,29 @@ def logits(network: Network, temperature: float) -> Network:
 
 def make_graph(network: Network, dtype: str, classify: bool) -> Any:
     """The graph of the picture above."""
+    from onnx import TensorProto, numpy_helper
+    from onnx.helper import make_graph, make_node, make_tensor_value_info
+
     kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
     d, q, last = len(network.A) - 1, len(network.b0), "scores" if classify else "y"
     layers = {"W": network.A[1:], "w": network.A[0], "V": network.B, "v": network.b0}
-    weights = [numpy_helper.from_array(np.ascontiguousarray(W), k) for k, W in layers.items()]
-    act = [helper.make_node("Relu", ["P"], ["S"])]
+    act = [make_node("Relu", ["P"], ["S"])]
     if network.slope:
-        weights.append(numpy_helper.from_array(np.array(network.slope, dtype=dtype), "slope"))
-        act = [helper.make_node("Mul", ["P", "slope"], ["leak"]),
-               helper.make_node("Max", ["P", "leak"], ["S"])]  # fmt: skip
-    nodes = [
-        helper.make_node("Gemm", ["X", "W", "w"], ["P"]),
-        *act,
-        helper.make_node("Gemm", ["S", "V", "v"], [last]),
-    ]
-    shape: list[str | int | None] = ["rows", q]
-    outputs = [helper.make_tensor_value_info("y", kind, shape)]
+        layers["slope"] = np.array(network.slope, dtype=dtype)
+        act = [make_node("Mul", ["P", "slope"], ["leak"]), make_node("Max", ["P", "leak"], ["S"])]
+    weights = [numpy_helper.from_array(np.asarray(W, order="C"), k) for k, W in layers.items()]
+    first, second = (["X", "W", "w"], ["P"]), (["S", "V", "v"], [last])
+    nodes = [make_node("Gemm", *first), *act, make_node("Gemm", *second)]
+    outputs = [make_tensor_value_info("y", kind, ["rows", q])]
     if classify:
-        nodes.append(helper.make_node("Softmax", [last], ["probabilities"], axis=1))
-        nodes.append(helper.make_node("ArgMax", [last], ["index"], axis=1, keepdims=0))
+        nodes.append(make_node("Softmax", [last], ["probabilities"], axis=1))
+        nodes.append(make_node("ArgMax", [last], ["index"], axis=1, keepdims=0))
         outputs = [
-            helper.make_tensor_value_info("probabilities", kind, shape),
-            helper.make_tensor_value_info("index", TensorProto.INT64, ["rows"]),
+            make_tensor_value_info("probabilities", kind, ["rows", q]),
+            make_tensor_value_info("index", TensorProto.INT64, ["rows"]),
         ]
-    inputs = [helper.make_tensor_value_info("X", kind, ["rows", d])]
-    return helper.make_graph(nodes, "anmin", inputs, outputs, weights)
+    inputs = [make_tensor_value_info("X", kind, ["rows", d])]
+    return make_graph(nodes, "anmin", inputs, outputs, weights)
+
+
+register(Export("onnx", ".onnx", "an ONNX file", to_onnx, library="onnx", extra="export"))

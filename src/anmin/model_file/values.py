@@ -1,26 +1,27 @@
 """Parameters and records as plain JSON, and back.
 
-A parameter is null, true, false, a number or a text as it is; anything else is an object with one
+A parameter is null, true, false, a number or a string as it is; anything else is an object with one
 tag: {"float": "-inf"}, {"dict": [[key, value], …]}, {"solver": name, "parameters": {…}} or
 {"RandomState": [words, position, has_gauss, gauss]}. Records become a list of columns and a list
-of rows, with null for NaN and text for infinities.
+of rows, with null for NaN and strings for infinities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from enum import Enum
 from math import isfinite, isinf, isnan, nan
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from anmin.status import Status
-from anmin.model_file.container import Facts, ModelFileError, require
-from anmin.solvers import Algorithm1, VarPro
+from anmin.files import Facts, ModelFileError, require
+from anmin.solvers import SOLVERS
 
-SOLVERS = {cls.__name__: cls for cls in (Algorithm1, VarPro)}
+Record = TypeVar("Record")
+MOST_NESTED, MOST_ENTRIES = 16, 2**17  # levels and values of what a user keeps beside a model
 
 
 class NotKeptError(TypeError):
@@ -28,18 +29,13 @@ class NotKeptError(TypeError):
 
 
 def encode(value: Any) -> Any:
-    """A parameter as JSON, or NotKeptError.
-
-    >>> from anmin.model_file.values import encode
-    >>> encode(0.5), encode({"a": 2.0}), encode(float("inf"))
-    (0.5, {'dict': [['a', 2.0]]}, {'float': 'inf'})
-    """
+    """A parameter as JSON, or NotKeptError."""
     if isinstance(value, dict):
         return {"dict": [[encode_scalar(k), encode_scalar(v)] for k, v in value.items()]}
     if isinstance(value, np.random.RandomState):
         _, words, *rest = value.get_state(legacy=True)
         return {"RandomState": [np.asarray(words).tolist(), *map(float, rest)]}
-    if type(value) in SOLVERS.values():
+    if type(value) in SOLVERS.values() and hasattr(value, "get_params"):
         options = {name: encode_scalar(v) for name, v in value.get_params(deep=False).items()}
         return {"solver": type(value).__name__, "parameters": options}
     return encode_scalar(value)
@@ -58,23 +54,16 @@ def encode_scalar(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The parameter that `encode` wrote, or ModelFileError.
-
-    >>> from anmin.model_file.values import decode, encode
-    >>> from anmin.solvers import Algorithm1
-    >>> decode(encode(Algorithm1(keep="last")))
-    Algorithm1(keep='last')
-    """
-    if not isinstance(value, dict):
-        return decode_scalar(value)
-    if value.keys() == {"dict"}:
+    """The parameter that `encode` wrote, or ModelFileError."""
+    tags = value.keys() if isinstance(value, dict) else None
+    if tags == {"dict"}:
         pairs = value["dict"]
         good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
         require(good, "a bad dictionary among its parameters")
         return {decode_scalar(k): decode_scalar(v) for k, v in pairs}
-    if value.keys() == {"RandomState"}:
+    if tags == {"RandomState"}:
         return random_state(value["RandomState"])
-    if value.keys() == {"solver", "parameters"}:
+    if tags == {"solver", "parameters"}:
         return solver(value["solver"], value["parameters"])
     return decode_scalar(value)
 
@@ -89,11 +78,16 @@ def decode_scalar(value: Any) -> Any:
 
 def solver(name: Any, options: Any) -> Any:
     """A solver object from its class's name and parameters."""
-    good = isinstance(name, str) and name in SOLVERS and isinstance(options, dict)
-    require(good, "its solver is unknown here; update anmin")
-    cls: Any = SOLVERS[name]
+    known: dict[str, Any] = {cls.__name__: cls for cls in SOLVERS.values()}
+    require(isinstance(name, str) and isinstance(options, dict), "a bad solver")
+    missing = f"its solver {name!r:.40} is unknown here; put it into anmin.solvers.SOLVERS first"
+    require(name in known, f"{missing}, or update anmin")
+    cls = known[name]
     require(options.keys() <= set(cls._get_param_names()), "its solver has unknown parameters")
-    return cls(**{key: decode_scalar(value) for key, value in options.items()})
+    try:
+        return cls(**{key: decode_scalar(value) for key, value in options.items()})
+    except TypeError as error:
+        raise ModelFileError(f"its solver cannot be made: {error!s:.100}") from error
 
 
 def random_state(state: Any) -> np.random.RandomState:
@@ -110,10 +104,32 @@ def random_state(state: Any) -> np.random.RandomState:
     return rng
 
 
+def check_extra(extra: Any) -> None:
+    """Refuse what a user keeps beside a model unless it is a JSON object of sensible size."""
+    require(isinstance(extra, Mapping), "its extra is not a dictionary")
+    level: list[Any] = [extra]
+    count = 0
+    for _ in range(MOST_NESTED):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                whole = value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+                require(whole, "a string in its extra is not valid Unicode")
+            elif isinstance(value, Mapping):
+                inner += [*value.keys(), *value.values()]
+            elif isinstance(value, (list, tuple)):
+                inner += value
+        level, count = inner, count + len(inner)
+        require(count <= MOST_ENTRIES, f"its extra holds more than {MOST_ENTRIES:,} values")
+        if not level:
+            return
+    require(False, f"its extra is nested more than {MOST_NESTED} levels deep")
+
+
 # ---- records ------------------------------------------------------------------------------
 
 
-def table(records: list[Any], kind: Any) -> Facts:
+def table(records: Sequence[Any], kind: Any) -> Facts:
     """Records as the names of their columns, and rows."""
     names = [field.name for field in fields(kind)]
     rows = [[plain(getattr(record, name)) for name in names] for record in records]
@@ -122,7 +138,7 @@ def table(records: list[Any], kind: Any) -> Facts:
 
 def plain(value: Any) -> Any:
     """A value of a record as JSON."""
-    if isinstance(value, Status):
+    if isinstance(value, Enum):
         return value.name
     if isinstance(value, (bool, int, str)):
         return value
@@ -130,18 +146,20 @@ def plain(value: Any) -> Any:
     return None if isnan(value) else str(value) if isinf(value) else value
 
 
-def read_table(facts: Facts, name: str, kind: Any) -> list[Any]:
-    """The records that `table` wrote under a name, or ModelFileError."""
-    entry = facts.get(name)
+def read_table(facts: Facts, name: str, kind: type[Record]) -> list[Record]:
+    """The records that `table` wrote under a name, or ModelFileError; strange columns are left."""
+    entry: Any = facts.get(name)
     require(isinstance(entry, dict) and entry.keys() == {"columns", "rows"}, f"a bad {name}")
-    columns, rows = entry["columns"], entry["rows"]  # type: ignore[index]
-    types = {field.name: READERS[str(field.type)] for field in fields(kind)}
-    known = isinstance(columns, list) and all(isinstance(c, str) and c in types for c in columns)
-    require(known and isinstance(rows, list), f"its {name} is unknown here; update anmin")
+    columns, rows, types = entry["columns"], entry["rows"], get_type_hints(kind)
+    good = isinstance(columns, list) and all(isinstance(column, str) for column in columns)
+    require(good and isinstance(rows, list), f"a bad {name}")
     records = []
     for row in rows:
         require(isinstance(row, list) and len(row) == len(columns), f"a bad row in its {name}")
-        values = {column: types[column](v) for column, v in zip(columns, row, strict=True)}
+        cells = zip(columns, row, strict=True)
+        values = {
+            c: read(types[c], value, f"{c} in its {name}") for c, value in cells if c in types
+        }
         try:
             records.append(kind(**values))
         except TypeError as error:
@@ -149,36 +167,22 @@ def read_table(facts: Facts, name: str, kind: Any) -> list[Any]:
     return records
 
 
-def read_float(value: Any) -> float:
-    if value is None:
-        return nan
-    good = type(value) in (int, float) or value in ("inf", "-inf")
-    require(good, "a number in its records is none")
-    return float(value)
-
-
-def read_int(value: Any) -> int:
-    require(type(value) is int, "a count in its records is none")
+def read(kind: type, value: Any, what: str) -> Any:
+    """A value of a record, of the type that its field has."""
+    if kind is float:
+        require(type(value) in (int, float) or value in (None, "inf", "-inf"),
+                f"{what} is not a number")  # fmt: skip
+        return nan if value is None else float(value)
+    if issubclass(kind, Enum):
+        good = isinstance(value, str) and value in kind.__members__
+        require(good, f"{what} is {value!r:.40}, which is unknown here; update anmin")
+        return kind[value]
+    require(type(value) is kind, f"{what} is not of type {kind.__name__}")
     return value
-
-
-def read_text(value: Any) -> str:
-    require(isinstance(value, str), "a text in its records is none")
-    return value
-
-
-def read_status(value: Any) -> Status:
-    require(isinstance(value, str) and value in Status.__members__, "a status is unknown here")
-    return Status[value]
-
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "float": read_float, "int": read_int, "str": read_text, "Status": read_status,
-}  # fmt: skip
 
 
 def number(facts: Facts, name: str) -> float:
     """A finite number among the facts."""
-    value = facts.get(name)
-    require(type(value) in (int, float), f"its {name} is no number")
-    return float(value)  # type: ignore[arg-type]
+    value: Any = facts.get(name)
+    require(type(value) in (int, float), f"its {name} is not a number")
+    return float(value)

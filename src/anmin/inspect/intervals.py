@@ -4,9 +4,10 @@ Near the fit f is linear in θ = (A, B, b0), with the Jacobian J, and Eq. (1) is
 
     H = JᵀJ + nΛ                    Λ = lam; on b0, lam over the unit of y that the fit used
     σ_k² = Σ_i w_i r_ik² / (n − tr H⁻¹J_kᵀJ_k)            the noise of output k
-    C = H⁻¹ (Σ_k σ_k² J_kᵀJ_k + σ̄² nΛ) H⁻¹ = R Rᵀ         with one output, σ² H⁻¹
+    C = H⁻¹ (Σ_k σ_k² J_kᵀJ_k + nΛΣ) H⁻¹ = R Rᵀ           with one output, σ² H⁻¹
     std_k(x)² = σ_k² + ‖j_k(x) R‖²
 
+where the diagonal Σ has σ_k² for the weights of output k and their mean for the hidden layer.
 Both layers are in H: the hidden one, whose hinges may move, and the output one. The Jacobian of
 output k is J_k = [Z ∘ (b_k ⊗ 1), S], zero for the other outputs' weights, so that every product is
 made of ZᵀZ, ZᵀS and SᵀS, and those of the sums of one `PatternPass`. A weight counts as so many
@@ -23,7 +24,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
 
 from anmin.backends import Array, Backend
 from anmin.history import Fit
@@ -44,24 +45,13 @@ class Intervals:
     noise: np.ndarray  # σ²: (q,)
 
     def std(self, network: Network, X: np.ndarray) -> np.ndarray:
-        """Standard deviations of new observations at rows of standardised inputs: (n, q).
-
-        >>> import numpy as np
-        >>> from anmin import ANMINRegressor
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.uniform(-1, 1, (300, 1))
-        >>> y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=300)
-        >>> model = ANMINRegressor(8, intervals=True, random_state=0).fit(X, y)
-        >>> mean, std = model.predict([[0.5], [9.0]], return_std=True)
-        >>> print(f"{std[0]:.1f}", bool(std[1] > std[0]))
-        0.1 True
-        """
+        """Standard deviations of new observations at rows of standardised inputs: (n, q)."""
         size = max(1, CHUNK // len(self.root))
         parts = [self._std(network, X[i : i + size]) for i in range(0, len(X), size)]
         return np.vstack(parts)
 
     def _std(self, network: Network, X: np.ndarray) -> np.ndarray:
-        B, slope = network.B, network.slope
+        B, slope, hidden = network.B, network.slope, network.A.size
         (h, q), n = B.shape, len(X)
         P = X @ network.A[1:] + network.A[0]  # (n, h)
         S = np.column_stack([np.maximum(P, slope * P), np.ones(n)])  # (n, h + 1)
@@ -69,10 +59,8 @@ class Intervals:
         X1 = np.column_stack([np.ones(n), X])  # (n, p)
         variance = np.empty((n, q))
         for k in range(q):
-            Z = ((G * B[:, k])[:, :, None] * X1[:, None, :]).reshape(n, network.A.size)
-            hidden = Z.shape[1]
-            own = output_block(hidden, h, k)
-            V = Z @ self.root[:hidden] + S @ self.root[own]
+            Z = ((G * B[:, k])[:, :, None] * X1[:, None, :]).reshape(n, hidden)
+            V = Z @ self.root[:hidden] + S @ self.root[output_block(hidden, h, k)]
             variance[:, k] = self.noise[k] + (V * V).sum(axis=1)
         return np.sqrt(variance)
 
@@ -83,11 +71,7 @@ def output_block(hidden: int, h: int, k: int) -> slice:
 
 
 def check_size(p: int, h: int, q: int) -> None:
-    """Refuse before the fit what would be too large after it.
-
-    >>> from anmin.intervals import check_size
-    >>> check_size(p=8, h=64, q=1)
-    """
+    """Refuse before the fit what would be too large after it."""
     unknowns = p * h + (h + 1) * q
     if unknowns > LARGEST:
         raise ValueError(
@@ -101,25 +85,24 @@ def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     """Intervals for a finished fit in the units of y, from two passes over its rows."""
     network, unit = fit.network, problem.source.scaling.y_scale
     lam = problem.lam if fit.lam is None else fit.lam
-    system = System.of(problem, network)
+    sums = JacobianSums.of(problem, network)
     h, q = network.B.shape
-    penalty = np.full(system.size, system.n * lam)
-    penalty[system.hidden + h :: h + 1] /= unit  # on b0
-    H = system.weighted(np.ones(q))
+    penalty = np.full(sums.size, sums.n * lam)
+    penalty[sums.hidden + h :: h + 1] /= unit  # on b0
+    H = sums.weighted(np.ones(q))
     H[np.diag_indices_from(H)] += penalty
-    T = inverse_root(H)
-    noise = estimate_noise(problem, network, system, T.T @ T)
+    T, jitter = inverse_root(H)
+    noise = estimate_noise(problem, network, sums, T.T @ T)
     if q == 1:
         return Intervals(np.sqrt(noise) * T.T, noise)
-    K = system.weighted(noise)
-    K[np.diag_indices_from(K)] += noise.mean() * penalty
-    E = T @ K @ T.T  # its eigenvalues lie between the least noise and the largest
-    E[np.diag_indices_from(E)] += 1e-12 * noise.max() + np.finfo(float).tiny
-    return Intervals(T.T @ cholesky(E, lower=True), noise)
+    K = sums.weighted(noise)
+    noises = np.concatenate([np.full(sums.hidden, noise.mean()), np.repeat(noise, h + 1)])  # Σ
+    K[np.diag_indices_from(K)] += noises * (penalty + jitter)
+    return Intervals(T.T @ bounded_root(T @ K @ T.T, noise.min(), noise.max()), noise)
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class JacobianSums:
     """The parts of JᵀJ."""
 
     n: float
@@ -129,7 +112,7 @@ class System:
     StS: np.ndarray  # (h + 1, h + 1)
 
     @classmethod
-    def of(cls, problem: Problem, network: Network) -> System:
+    def of(cls, problem: Problem, network: Network) -> JacobianSums:
         """From one pass over the rows."""
         be, A = problem.backend, network.A
         p, h = A.shape
@@ -186,8 +169,8 @@ class System:
         ])  # fmt: skip
 
 
-def inverse_root(H: np.ndarray) -> np.ndarray:
-    """T with TᵀT = H⁻¹, up to the least jitter that makes H positive definite."""
+def inverse_root(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """T with TᵀT = (H + jitter)⁻¹, and the least diagonal jitter that makes that definite."""
     c = np.sqrt(H.diagonal())
     c = 1 / np.where(c > 0, c, 1.0)
     scaled = H * c[:, None] * c
@@ -197,22 +180,35 @@ def inverse_root(H: np.ndarray) -> np.ndarray:
             L = cholesky(scaled, lower=True)
         except np.linalg.LinAlgError:
             continue
-        return solve_triangular(L, np.diag(c), lower=True)
+        return solve_triangular(L, np.diag(c), lower=True), (1 + jitter) / c**2 - H.diagonal()
     raise ValueError("the intervals cannot be computed: raise lam, or use fewer hidden units.")
 
 
+def bounded_root(E: np.ndarray, least: float, largest: float) -> np.ndarray:
+    """A root of E = T (Σ_k σ_k² J_kᵀJ_k + nΛΣ) Tᵀ, whose eigenvalues lie between two bounds.
+
+    With σ_k² = 1 for all k, E would be the identity, hence the bounds: the least and the largest
+    noise. Rounding may break them where H is nearly singular or the outputs differ in scale.
+    """
+    try:
+        return cholesky(E, lower=True)
+    except np.linalg.LinAlgError:
+        values, vectors = eigh(E)
+        return vectors * np.sqrt(np.clip(values, least, largest))
+
+
 def estimate_noise(
-    problem: Problem, network: Network, system: System, inverse: np.ndarray
+    problem: Problem, network: Network, sums: JacobianSums, inverse: np.ndarray
 ) -> np.ndarray:
     """σ_k² for each output."""
     be, unit = problem.backend, problem.source.scaling.y_scale
     W = be.asarray(np.vstack([network.B, network.b0]))
     at = ResidualPass(be.asarray(network.A), W, network.slope)
-    squares = be.to_numpy(problem.source.reduce(ErrorPass(at, unit)))
-    left = system.n - system.degrees(inverse)
+    squares = be.to_numpy(problem.source.reduce(SquaredErrorPass(at, unit)))
+    left = sums.n - sums.degrees(inverse)
     if left.min() < 1:
         warnings.warn(
-            f"{system.n:g} rows leave no freedom to tell noise from fit; the standard deviations "
+            f"{sums.n:g} rows leave no freedom to tell noise from fit; the standard deviations "
             "are too small. Raise lam or use fewer hidden units; weights count as rows.",
             UserWarning,
             stacklevel=5,
@@ -221,8 +217,8 @@ def estimate_noise(
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorPass:
-    """Σ r² over a batch for each output, in the units of y."""
+class SquaredErrorPass:
+    """Σ r² over a batch for each output, in the units of y: all that knows the loss here."""
 
     at: ResidualPass
     unit: float

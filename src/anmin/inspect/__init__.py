@@ -1,0 +1,1 @@
+"""Looking at a fitted network: its report, its audit, its intervals."""
