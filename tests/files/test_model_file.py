@@ -74,7 +74,7 @@ def through(model, path):
         {"slope": 0.1, "solver": "anmin"},
         {"standardize": False},
         {"intervals": True},
-        {"dtype": "float32"},
+        {"solver": VarPro(dtype="float32")},
     ],
     ids=str,
 )
@@ -126,7 +126,11 @@ def test_feature_names_are_kept_and_checked(path):
         {"solver": Algorithm1(tau=-np.inf, keep="last")},
         {"solver": VarPro(patience=np.int64(3))},
         {"random_state": np.random.RandomState(7)},
-        {"random_state": np.int64(5), "tol": np.float32(0.5), "standardize": np.True_},
+        {
+            "random_state": np.int64(5),
+            "solver": VarPro(tol=np.float32(0.5)),
+            "standardize": np.True_,
+        },
         {"init": np.ones((3, 3)).tolist()},
         {"max_time": 100.0, "cv": 2},
     ],
