@@ -4,12 +4,9 @@ import importlib.util
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import cases, methods, plot, record, runner, table
 from benchmarks.__main__ import main
@@ -37,11 +34,15 @@ def test_the_sin_case_is_the_papers():
     np.testing.assert_allclose(split.y, np.sin(np.sum(split.X**2, axis=1)))
 
 
-@pytest.mark.parametrize("variable", ["ANMIN_DATA", "ANMIN_TABULAR"])
-def test_a_missing_folder_is_named(monkeypatch, variable):
-    monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(FileNotFoundError, match=f"Set {variable}"):
-        cases.load("abalone" if variable == "ANMIN_DATA" else "some-set", 0)
+def test_a_missing_folder_is_named(monkeypatch, tmp_path):
+    for variable in ("ANMIN_DATA", "ANMIN_TABULAR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ANMIN_CACHE", str(tmp_path))
+    cases.paper_rows.cache_clear()
+    with pytest.raises(FileNotFoundError, match=r"data fetch abalone.* set ANMIN_DATA"):
+        cases.load("abalone", 0)
+    with pytest.raises(FileNotFoundError, match="Set ANMIN_TABULAR"):
+        cases.load("some-set", 0)
 
 
 def test_tabular_folds_and_scaling(monkeypatch, tmp_path):
