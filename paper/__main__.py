@@ -36,7 +36,7 @@ from paper.plan import DEFAULT_DATA, STAGES, Plan
 from paper.workers import usable_cores
 
 EVERY = 15.0  # seconds between lines of progress
-SPLITS, QUICK_SPLITS = 100, 3
+SPLITS, QUICK_SPLITS = 100, 2
 OUTPUT = "paper-results"
 
 
@@ -73,7 +73,8 @@ def add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="run the experiments, then write the report")
     add = run.add_argument
     add("-o", "--output", type=Path, metavar="FOLDER", help=f"{OUTPUT} (--quick: {OUTPUT}-quick)")
-    add("--splits", type=natural, metavar="N", help=f"{SPLITS}, as in the paper (--quick: 3)")
+    splits = f"{SPLITS}, as in the paper (--quick: {QUICK_SPLITS})"
+    add("--splits", type=natural, metavar="N", help=splits)
     add("--quick", action="store_true", help="small sizes: everything in a few minutes")
     add("--data", action="append", metavar="NAMES", help=", ".join(CASES))
     add("--methods", action="append", metavar="NAMES", help=", ".join(METHODS))

@@ -5,35 +5,56 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from anmin.html.blocks import section, text
-from anmin.html.style import CSS, PAGE
 from paper.figures import Exhibit
 from paper.tables import Cell, Table
 
-STYLE = (
-    CSS
-    + """
-nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; font-size: 0.9rem; margin: 0.75rem 0; }
-a { color: var(--blue); }
-.notice { background: var(--soft); border-left: 4px solid #d55e00; padding: 0.6rem 0.9rem; }
-.notice p { color: inherit; margin: 0.2rem 0; max-width: none; }
-ul { padding-left: 1.2rem; max-width: 46rem; }
-li { margin: 0 0 0.4rem; }
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c1c1c; --back: #fff; --line: #d9d9d9; --soft: #f4f6f8;
+  --quiet: #5c6670; --blue: #0072b2; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --back: #15181b; --line: #3a4046;
+  --soft: #1e2327; --quiet: #9aa4ad; --blue: #4aa3dc; } }
+body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--back);
+  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; }
+h2 { font-size: 1.15rem; }
 h3 { font-size: 1rem; margin: 1.2rem 0 0.3rem; }
+section { border-top: 1px solid var(--line); padding: 1rem 0; }
+p { color: var(--quiet); margin: 0 0 0.5rem; max-width: 42rem; }
+a { color: var(--blue); }
+nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; font-size: 0.9rem; margin: 0.75rem 0; }
+.notice { background: var(--soft); border-left: 4px solid #d55e00; padding: 0.6rem 0.9rem; }
+.notice p { color: inherit; max-width: none; }
+ul { padding-left: 1.2rem; max-width: 46rem; }
 img { display: block; width: 100%; height: auto; max-width: 37rem; border-radius: 4px; }
+.gallery { display: grid; gap: 1rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
 @media (min-width: 48rem) { .twos { grid-template-columns: 1fr 1fr; } }
-td, th { vertical-align: top; white-space: nowrap; }
-td.best { background: color-mix(in srgb, var(--blue) 14%, transparent); }
-td { padding-left: 0.35rem; }
-small { display: block; color: var(--quiet); font-size: 0.75rem; }
+.wide { overflow-x: auto; max-width: 100%; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.9rem 0.25rem 0.35rem; text-align: right; vertical-align: top;
+  border-bottom: 1px solid var(--line); white-space: nowrap; }
+th[scope=row], th[scope=col]:first-child, .word { text-align: left; font-weight: 400; }
 th[scope=row] { position: sticky; left: 0; background: var(--back); white-space: normal;
   min-width: 5.5rem; }
-td.word, th.word { text-align: left; }
 thead th { white-space: normal; vertical-align: bottom; }
-@media (max-width: 40rem) { body { font-size: 0.9rem; padding: 0.75rem; }
-  th, td { padding-right: 0.5rem; } }
+td.best { background: color-mix(in srgb, var(--blue) 14%, transparent); }
+small { display: block; color: var(--quiet); font-size: 0.75rem; }
+@media (max-width: 40rem) { body { font-size: 0.9rem; padding: 0.75rem; } }
 """
-)
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
 TITLE = "Training a Two Layer ReLU Network Analytically, reproduced"
 
 
@@ -64,6 +85,14 @@ def report_page(report: Report) -> str:
         section("machine", "The machine", bullets(report.machine)),
     ]
     return PAGE.format(title=escape(TITLE), style=STYLE, body="\n".join(filter(None, parts)))
+
+
+def section(name: str, title: str, *content: str) -> str:
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{"".join(content)}</section>'
+
+
+def text(words: str) -> str:
+    return f"<p>{escape(words)}</p>"
 
 
 def contents(report: Report) -> str:

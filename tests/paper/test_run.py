@@ -19,9 +19,9 @@ from paper_tools import TINY, make_small, needs_engine, needs_torch
 pytest.importorskip("matplotlib", reason="the report needs matplotlib")
 
 from benchmarks import cases
+from paper import figures, workers
 from paper import plan as planning
 from paper import run as running
-from paper import workers
 from paper.__main__ import main
 from paper.data import DatasetMissingError, OfflineError
 from paper.plan import STAGES, Plan, Task, tasks
@@ -73,7 +73,8 @@ class Page(HTMLParser):
 
 @needs_engine
 @needs_torch
-def test_every_table_and_figure_is_in_the_report(small, command, tmp_path):
+def test_every_table_and_figure_is_in_the_report(small, command, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "DPI", 30)
     words = ("run", "--quick", "--splits", "2", "-j", "1", "-o", str(tmp_path))
     result = command(*words, "--data", ",".join([*SHOWN, "year"]))
     assert result.exit_code == 0, result.stderr
@@ -289,14 +290,14 @@ def vars_of(task):
 @needs_engine
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_do_not_outlive_their_parent(how, tmp_path, paper_data):
+def test_workers_do_not_outlive_their_parent(how, tmp_path):
     psutil = pytest.importorskip("psutil")
-    words = ["run", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "abalone"]
+    words = ["run", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "shape"]
     process = subprocess.Popen(
         [sys.executable, "-m", "paper", *words, "--methods", "anmin", "--splits", "400"],
         stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=ROOT,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while not list(tmp_path.glob("runs/*/*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     family = psutil.Process(process.pid).children(recursive=True)
@@ -308,15 +309,15 @@ def test_workers_do_not_outlive_their_parent(how, tmp_path, paper_data):
 
 @needs_engine
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, paper_data):
-    words = ["run", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "abalone"]
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path):
+    words = ["run", "--quick", "-o", str(tmp_path), "-j", "2", "--data", "shape"]
     process = subprocess.Popen(
         [sys.executable, "-m", "paper", *words, "--methods", "anmin", "--splits", "400"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT,
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509, as in a terminal
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 150
     while not list(tmp_path.glob("runs/*/*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
