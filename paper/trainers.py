@@ -254,10 +254,10 @@ def lbfgs(split: Split, setup: Setup) -> Fit:
 
 def printed(split: Split, setup: Setup, *, experiment: Experiment, nan_is_low: bool) -> Fit:
     """The paper's program: float32, constants on sums, the determinant by LU."""
-    from benchmarks.rivals.paper_torch import Rules, at_once, from_slices, train
+    from benchmarks.rivals import paper_torch
 
-    rules = Rules(experiment.keep, experiment.degenerate, nan_is_low)
-    return train(split, setup.budget, from_slices, at_once, rules=rules)
+    rules = paper_torch.Rules(experiment.keep, experiment.degenerate, nan_is_low)
+    return paper_torch.printed(split, setup.budget, rules=rules)
 
 
 def line_searched(split: Split, setup: Setup) -> Fit:

@@ -9,6 +9,8 @@ As in the paper's experiments: float32, lam added to sums and not to means, U_jl
 products. Three ways to feed it: a DataLoader, slices of a tensor, and slices with all U_jl
 of a batch from one large product, which is what a careful programmer would write.
 
+A fourth, `printed`, is for the paper's ablation, which is about what single precision does.
+
 Rounding can make the determinant of M + lam I negative and its logarithm NaN, which is neither
 above tau, as line 7 of Algorithm 1 asks of a system to be solved, nor below it: `Rules` has both
 readings, and the variants of the paper's ablation.
@@ -56,6 +58,7 @@ class Network(NamedTuple):
 
 Batches = Callable[[Tensor, Tensor], Iterable[tuple[Tensor, Tensor]]]
 Products = Callable[[Tensor, Tensor], Tensor]
+System = Callable[[Tensor, Tensor, Network], tuple[Tensor, Tensor]]
 
 
 def from_loader(X: Tensor, G: Tensor) -> Iterable[tuple[Tensor, Tensor]]:
@@ -99,10 +102,10 @@ def losses(X: Tensor, Y: Tensor, net: Network) -> tuple[float, float]:
     return squares.mean().item(), ((squares.sum() + penalty) / len(X)).item()
 
 
-def hidden_system(
+def pair_system(
     X: Tensor, Y: Tensor, net: Network, batches: Batches, products: Products
 ) -> tuple[Tensor, Tensor]:
-    """M + lam I and v for the frozen pattern."""
+    """M + lam I and v for the frozen pattern, M from U, the sums for every pair of units."""
     (p, h), B = net.A.shape, net.B
     G = (X @ net.A > 0).to(X.dtype)
     U = X.new_zeros(h, h, p, p)
@@ -110,6 +113,18 @@ def hidden_system(
         U += products(x, g)
     M = ((B @ B.T)[:, :, None, None] * U).transpose(1, 2).reshape(h * p, h * p)
     v = ((G * ((Y - net.b0) @ B.T)).T @ X).reshape(h * p, 1)
+    return penalised(M), v
+
+
+def row_system(X: Tensor, Y: Tensor, net: Network) -> tuple[Tensor, Tensor]:
+    """The same from the rows Z = (G_ij B_jk x_i) of each output k: a Gram matrix, rounded less."""
+    M, v = X.new_zeros(2 * (net.A.numel(),)), X.new_zeros(net.A.numel(), 1)
+    for x, y in zip(X.split(BATCH), Y.split(BATCH), strict=True):
+        G = (x @ net.A > 0).to(x.dtype)
+        for b, b0, target in zip(net.B.T, net.b0, y.T, strict=True):
+            Z = ((G * b)[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+            M += Z.T @ Z
+            v += (Z.T @ (target - b0))[:, None]
     return penalised(M), v
 
 
@@ -135,18 +150,28 @@ def next_hidden(
     return floored_solution(M, v).reshape(h, p).T, logdet
 
 
+def next_network(
+    X: Tensor, Y: Tensor, net: Network, system: System, rules: Rules, random: torch.Generator
+) -> tuple[Network, float] | None:
+    """One iteration, with its ln|M + lam I|; None where the run ends."""
+    try:
+        A, logdet = next_hidden(*system(X, Y, net), net, rules, random)
+        return None if A is None else (fit_output(X, Y, A), logdet)
+    except torch.linalg.LinAlgError:
+        return None
+
+
 def train(
     split: Split,
     budget: Budget,
-    batches: Batches,
-    products: Products,
+    system: System,
     dtype: torch.dtype = torch.float32,
     rules: Rules = PAPER,
 ) -> Fit:
     """Algorithm 1 from the start of the split; it ends where its numbers are no longer finite."""
     X, Y = tensors(split, dtype, budget.device)
     X, A = with_ones(X), torch.tensor(split.start(), dtype=dtype, device=budget.device)
-    count = quickest_threads(partial(_probe, X, Y, A, batches, products))
+    count = quickest_threads(partial(_probe, X, Y, A, system))
     random = torch.Generator().manual_seed(split.seed)
     curve: Curve = []
     columns: dict[str, list[float]] = {"step": [], "logdet": [], "loss": []}
@@ -162,15 +187,10 @@ def train(
         mse, lowest = losses(X, Y, net)
         note(mse, 0, math.nan, lowest)
         for k in range(1, budget.iterations + 1):
-            try:
-                system = hidden_system(X, Y, net, batches, products)
-                new, logdet = next_hidden(*system, net, rules, random)
-                after = None if new is None else fit_output(X, Y, new)
-            except torch.linalg.LinAlgError:
+            found = next_network(X, Y, net, system, rules, random)
+            if found is None or not math.isfinite((errors := losses(X, Y, found[0]))[1]):
                 break
-            if after is None or not math.isfinite((errors := losses(X, Y, after))[1]):
-                break
-            net = after
+            net, logdet = found
             if errors[1] < lowest:
                 best, lowest = net, errors[1]
             note(errors[0], k, logdet, errors[1])
@@ -181,14 +201,15 @@ def train(
     return Fit(seconds, predict, curve, {"threads": count}, columns)
 
 
-def _probe(X: Tensor, Y: Tensor, A: Tensor, batches: Batches, products: Products) -> None:
+def _probe(X: Tensor, Y: Tensor, A: Tensor, system: System) -> None:
     """A few batches of the accumulation, enough to tell how many threads suit it."""
     X, Y = X[: 4 * BATCH], Y[: 4 * BATCH]
     net = fit_output(X, Y, A)
-    system = hidden_system(X, Y, net, batches, products)
-    next_hidden(*system, net, PAPER, torch.Generator())
+    next_hidden(*system(X, Y, net), net, PAPER, torch.Generator())
 
 
-dataloader = partial(train, batches=from_loader, products=pairwise)
-slices = partial(train, batches=from_slices, products=pairwise)
-gemm = partial(train, batches=from_slices, products=at_once)
+large_products: System = partial(pair_system, batches=from_slices, products=at_once)
+dataloader = partial(train, system=partial(pair_system, batches=from_loader, products=pairwise))
+slices = partial(train, system=partial(pair_system, batches=from_slices, products=pairwise))
+gemm = partial(train, system=large_products)
+printed = partial(train, system=row_system)

@@ -96,7 +96,7 @@ class Training:
         return lambda rows: net(rows) * self.scale + self.shift
 
     def note(self, step: int, train: float, test: float) -> None:
-        """A point of the curve; call it with the clock stopped."""
+        """A point of the curve; its errors were found with the clock stopped."""
         self.curve.append((self.watch.seconds(), train))
         self.steps.append(step)
         self.test.append(test)
@@ -133,7 +133,8 @@ def train(
             if i % math.ceil(budget.epochs / POINTS) == 0 or i == budget.epochs:
                 wait(budget.device)
                 with run.watch.paused():
-                    run.note(i, *run.errors())
+                    errors = run.errors()
+                run.note(i, *errors)
                 if not math.isfinite(run.curve[-1][1]):
                     break
         return run.finished(run.net, threads=count, rate=rate)
@@ -155,7 +156,7 @@ def lbfgs_unsearched(split: Split, budget: Budget, steps: int = LBFGS_STEPS) -> 
             found = run.errors()
             if found[0] < lowest:
                 best, (lowest, test) = copy.deepcopy(run.net), found
-            run.note(step, found[0], test)
+        run.note(step, found[0], test)
         if not all(bool(p.isfinite().all()) for p in run.net.parameters()):
             note = f"no longer finite after {step} steps"
             break

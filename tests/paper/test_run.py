@@ -19,9 +19,10 @@ from paper_tools import TINY, make_small, needs_engine, needs_torch
 pytest.importorskip("matplotlib", reason="the report needs matplotlib")
 
 from benchmarks import cases
-from paper import figures, workers
+from paper import figures as drawing
 from paper import plan as planning
 from paper import run as running
+from paper import workers
 from paper.__main__ import main
 from paper.data import DatasetMissingError, OfflineError
 from paper.plan import STAGES, Plan, Task, tasks
@@ -74,7 +75,7 @@ class Page(HTMLParser):
 @needs_engine
 @needs_torch
 def test_every_table_and_figure_is_in_the_report(small, command, tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "DPI", 30)
+    monkeypatch.setattr(drawing, "DPI", 30)
     words = ("run", "--quick", "--splits", "2", "-j", "1", "-o", str(tmp_path))
     result = command(*words, "--data", ",".join([*SHOWN, "year"]))
     assert result.exit_code == 0, result.stderr

@@ -138,6 +138,18 @@ def test_the_products_of_the_papers_algorithm_agree():
 
 
 @needs_torch
+def test_both_forms_of_the_hidden_system_agree():
+    import torch
+
+    from benchmarks.rivals.paper_torch import fit_output, large_products, row_system, with_ones
+
+    X, Y = with_ones(torch.randn(600, 3)).double(), torch.randn(600, 2).double()
+    net = fit_output(X, Y, torch.randn(4, 5).double())
+    for one, other in zip(large_products(X, Y, net), row_system(X, Y, net), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@needs_torch
 def test_our_iterates_are_those_of_the_papers_algorithm(tmp_path, capsys):
     out = tmp_path / "out.json"
     main(["--suite", "paper-solver", "--quick", "--cases", TINY, "--json", str(out)])
