@@ -13,8 +13,11 @@ SUITE ?= paper-solver
 OLDEST := $(VENV)/oldest
 RELEASE := build/release
 
+# The paper's data: ANMIN_DATA, or a folder beside the checkout; without, they are downloaded.
+PAPER_DATA := $(or $(ANMIN_DATA),$(abspath $(wildcard ../shared/data/paper)))
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-oldest bench lint docs release clean
+.PHONY: help demo test check test-oldest bench paper lint docs release clean
 
 help:  ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +36,9 @@ test-oldest: $(OLDEST)/test.done  ## Run the tests with the oldest NumPy, SciPy 
 
 bench: $(VENV)/test.done  ## Time ours against the rivals (SUITE=..., see benchmarks/README.md)
 	$(BIN)/python -m benchmarks --suite $(SUITE) --json bench-$(SUITE).json
+
+paper: $(VENV)/paper.done  ## Reproduce the paper's tables and figures (QUICK=1: small, a few minutes)
+	ANMIN_DATA='$(PAPER_DATA)' $(BIN)/python -m paper run $(if $(QUICK),--quick) $(PAPER_ARGS)
 
 lint: $(VENV)/lint.done  ## Check style and types
 	$(BIN)/ruff check .
@@ -69,6 +75,10 @@ $(VENV)/demo.done: $(RECIPE) | $(BIN)/python
 
 $(VENV)/test.done: $(RECIPE) | $(BIN)/python
 	$(PIP) -e '.[test,fast,torch,cli,parquet,dask,export]'
+	@touch $@
+
+$(VENV)/paper.done: $(RECIPE) | $(BIN)/python
+	$(PIP) -e '.[paper,fast]'
 	@touch $@
 
 $(VENV)/lint.done: $(RECIPE) | $(BIN)/python

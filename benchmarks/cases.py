@@ -1,12 +1,12 @@
 """The data of the benchmarks: one name and one seed give one train/test split.
 
-    sdf abalone bike dae dae-clean   the paper's files, from the folder ANMIN_DATA
+    sdf abalone bike dae dae-clean   the paper's files, from ANMIN_DATA or the cache (`paper.data`)
+    shape                            the signed distance of a shape drawn in code
     sin-n1000-d3                     x ~ N(0, I), y = sin |x|^2: N rows to train, N to test
     teacher-n100000-d10-h64          a random network of h units, and noise
     any other name                   NAME.npz (X, y, test_mask) in ANMIN_TABULAR; seed = fold
 
 The paper's protocol: X standardised over all rows (sample deviation), y centred, 80 % to train.
-The column `casual` of bike stays an input, as in the paper, although casual + registered = count.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from anmin.datasets import make_sin
+from paper.data import CASES, load_rows
+
 Array = np.ndarray
 PAPER = ("sdf", "abalone", "bike", "dae", "dae-clean")
 SIMULATED = (
@@ -29,7 +32,6 @@ SIMULATED = (
     "sin-n10000-d10",
     "sin-n10000-d30",
 )
-NOISE_DAE = 10.0  # standard deviation of the noise on the inputs of the auto-encoder
 NOISE_TEACHER = 0.5  # of the noise on the teacher's output, whose own deviation is 1
 
 
@@ -45,10 +47,15 @@ class Split:
     X_test: Array
     y_test: Array
     scaled: bool  # X is standardised already
+    batch: int = 256  # rows of a batch of SGD and Adam
 
     @property
     def Y(self) -> Array:
         return self.y.reshape(len(self.y), -1)
+
+    @property
+    def Y_test(self) -> Array:
+        return self.y_test.reshape(len(self.y_test), -1)
 
     def standardize(self, rows: Array) -> Array:
         """The rows on the scale of the training rows; unchanged where the case did it."""
@@ -62,12 +69,15 @@ class Split:
         return np.random.RandomState(self.seed).standard_normal((self.X.shape[1] + 1, self.h))
 
 
-def load(case: str, seed: int) -> Split:
-    """The split of a case; the same name and seed always give the same rows."""
-    if case in PAPER:
-        return _paper(case, seed)
-    if match := re.fullmatch(r"sin-n(\d+)-d(\d+)", case):
-        return _simulated(case, seed, *map(int, match.groups()))
+def load(case: str, seed: int, rows: int | None = None) -> Split:
+    """The split of a case; the same name and seed always give the same rows.
+
+    Of the paper's sets `rows` rows at most are taken, drawn at random.
+    """
+    if case in CASES:
+        return _paper(case, seed, rows)
+    if match := re.fullmatch(r"(?:sin|growth)-n(\d+)-d(\d+)(?:-h(\d+))?", case):
+        return _simulated(case, seed, *(int(group or 64) for group in match.groups()))
     if match := re.fullmatch(r"teacher-n(\d+)-d(\d+)-h(\d+)", case):
         return _teacher(case, seed, *map(int, match.groups()))
     return _tabular(case, seed)
@@ -83,45 +93,31 @@ def _folder(variable: str, content: str) -> Path:
     if not where:
         raise FileNotFoundError(f"Set {variable} to the folder with {content}; it is not set.")
     if not Path(where).is_dir():
-        raise FileNotFoundError(f"{variable}={where} is no folder; it must hold {content}.")
+        raise FileNotFoundError(f"{variable}={where} is not a folder; it must hold {content}.")
     return Path(where)
 
 
-@lru_cache(maxsize=1)
-def _paper_rows(case: str) -> tuple[Array, Array]:
-    """X and y of one of the paper's sets as they are on disk."""
-    folder = _folder("ANMIN_DATA", "abalone.csv, bike-sharing_hour.csv, SDF/ and DAE.csv")
-
-    def read(name: str) -> Array:
-        return np.loadtxt(folder / name, delimiter=",")
-
-    if case == "sdf":
-        return read("SDF/X.csv"), read("SDF/Y.csv")
-    if case == "abalone":
-        table = read("abalone.csv")
-        return table[:, :-1], table[:, -1]
-    if case == "bike":
-        table = read("bike-sharing_hour.csv")
-        return table[:, :13], table[:, -1]
-    patches = read("DAE.csv")
-    if case == "dae-clean":
-        return patches, patches
-    noise = np.random.RandomState(0).standard_normal(patches.shape)
-    return patches + NOISE_DAE * noise, patches
+@lru_cache(maxsize=len(CASES))
+def paper_rows(case: str, most: int | None) -> tuple[Array, Array]:
+    """All rows of one of the paper's sets, or some of them: X standardised, y centred."""
+    X, y = load_rows(case, download_if_missing=False)
+    if most is not None and most < len(X):
+        some = np.random.RandomState(0).permutation(len(X))[:most]
+        X, y = X[some], y[some]
+    deviation = X.std(0, ddof=1)
+    return (X - X.mean(0)) / np.where(deviation > 0, deviation, 1.0), y - y.mean(0)
 
 
-def _paper(case: str, seed: int) -> Split:
-    X, y = _paper_rows(case)
-    X = (X - X.mean(0)) / X.std(0, ddof=1)
-    y = y - y.mean(0)
+def _paper(case: str, seed: int, most: int | None) -> Split:
+    X, y = paper_rows(case, most)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
-    return Split(case, seed, 32 if case.startswith("dae") else 64, X, y, X_test, y_test, True)
+    sizes = CASES[case]
+    return Split(case, seed, sizes.h, X, y, X_test, y_test, scaled=True, batch=sizes.batch)
 
 
-def _simulated(case: str, seed: int, n: int, d: int) -> Split:
-    X = np.random.RandomState(seed).standard_normal((2 * n, d))
-    y = np.sin((X**2).sum(1))
-    return Split(case, seed, 64, X[:n], y[:n], X[n:], y[n:], True)
+def _simulated(case: str, seed: int, n: int, d: int, h: int) -> Split:
+    X, y = make_sin(2 * n, d, random_state=seed, return_X_y=True)
+    return Split(case, seed, h, X[:n], y[:n], X[n:], y[n:], scaled=True)
 
 
 def _teacher(case: str, seed: int, n: int, d: int, h: int) -> Split:
@@ -131,14 +127,14 @@ def _teacher(case: str, seed: int, n: int, d: int, h: int) -> Split:
     W, bias, B = rng.standard_normal((d, h)), rng.standard_normal(h), rng.standard_normal(h)
     f = np.maximum(X @ W / np.sqrt(d) + bias, 0) @ B
     y = (f - f.mean()) / f.std() + NOISE_TEACHER * rng.standard_normal(len(f))
-    return Split(case, seed, h, X[:n], y[:n], X[n:], y[n:], True)
+    return Split(case, seed, h, X[:n], y[:n], X[n:], y[n:], scaled=True)
 
 
 def _tabular(name: str, fold: int) -> Split:
     path = _folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
     if not path.is_file():
-        known = ", ".join((*PAPER, *SIMULATED, "teacher-nN-dD-hH", *tabular_names()))
+        known = ", ".join((*CASES, *SIMULATED, "teacher-nN-dD-hH", *tabular_names()))
         raise ValueError(f"There is no case {name!r}; known are {known}.")
     with np.load(path) as table:
         X, y, test = table["X"], table["y"].ravel(), table["test_mask"][:, fold]
-    return Split(name, fold, 64, X[~test], y[~test], X[test], y[test], False)
+    return Split(name, fold, 64, X[~test], y[~test], X[test], y[test], scaled=False)

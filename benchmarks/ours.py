@@ -1,4 +1,7 @@
-"""This library's solvers, as the benchmarks call them."""
+"""This library's solvers, as the benchmarks and the reproduction of the paper call them.
+
+Every estimator is built by `regressor`, so that a change of the constructor is a change here.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,48 @@ from functools import partial
 from typing import Any
 
 from anmin import ANMINRegressor
+from anmin.solvers import SOLVERS
 from benchmarks.cases import Split
 from benchmarks.record import Budget, Curve, Fit, Stopwatch
 
 LAM = 1e-3  # on sums over the rows, as in the paper's experiments; on means it is LAM / n
 
 
-def anmin(split: Split, budget: Budget, **options: Any) -> Fit:
+def regressor(
+    *args: Any, solver: str = "varpro", solver_options: dict[str, Any] | None = None, **options: Any
+) -> ANMINRegressor:
+    """An estimator; `solver_options` are the parameters that belong to the solver object."""
+    kind, wanted = SOLVERS[solver], solver_options or {}
+    own = {name: wanted[name] for name in kind().get_params() if name in wanted}
+    rest = {name: value for name, value in wanted.items() if name not in own}
+    return ANMINRegressor(*args, solver=kind(**own), **options, **rest)
+
+
+def anmin(split: Split, budget: Budget, **solver_options: Any) -> Fit:
     """The paper's Algorithm 1, from the same start as the paper's algorithm in PyTorch."""
-    model = ANMINRegressor(
+    model = regressor(
         split.h,
         solver="anmin",
+        solver_options=solver_options,
         lam=LAM / len(split.X),
         max_iter=budget.iterations,
         init=split.start(),
         standardize=not split.scaled,
-        **options,
+        device=budget.device,
     )
     return fitted(model, split)
 
 
-def varpro(split: Split, budget: Budget, **options: Any) -> Fit:
+def varpro(split: Split, budget: Budget, max_iter: int | None = None, **solver_options: Any) -> Fit:
     """The default solver at the paper's penalty, to its own limit or that of the clock."""
-    model = ANMINRegressor(
+    model = regressor(
         split.h,
-        solver="varpro",
+        solver_options=solver_options,
         lam=LAM / len(split.X),
+        max_iter=max_iter,
         max_time=budget.max_time,
+        device=budget.device,
         random_state=split.seed,
-        **options,
     )
     return fitted(model, split)
 
@@ -48,8 +64,12 @@ varpro_cg = partial(varpro, linear_solver="cg")
 
 def varpro_wide(split: Split, budget: Budget) -> Fit:
     """The default solver on a system too large to form, at a penalty that suits the noise."""
-    model = ANMINRegressor(
-        split.h, lam=1e-3, linear_solver="cg", max_time=budget.max_time, random_state=split.seed
+    model = regressor(
+        split.h,
+        solver_options={"linear_solver": "cg"},
+        lam=1e-3,
+        max_time=budget.max_time,
+        random_state=split.seed,
     )
     fit = fitted(model, split)
     fit.info["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

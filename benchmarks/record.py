@@ -29,16 +29,21 @@ class Budget:
     iterations: int = 30  # of Algorithm 1
     epochs: int = 300  # of the gradient methods
     max_time: float | None = None  # seconds, for the methods that can stop by the clock
+    device: str = "cpu"
 
 
 @dataclass
 class Fit:
-    """A trained model: the seconds that training took, how to predict, and the loss on the way."""
+    """A trained model: the seconds that training took, how to predict, and the loss on the way.
+
+    `columns` tells more about the points of the curve, by name: "step", "test_mse", "logdet", …
+    """
 
     seconds: float
-    predict: Callable[[np.ndarray], np.ndarray]
+    predict: Callable[[np.ndarray], np.ndarray] | None  # None where there is nothing to score
     curve: Curve = field(default_factory=list)
     info: Record = field(default_factory=dict)
+    columns: dict[str, list[float]] = field(default_factory=dict)
 
 
 class Stopwatch:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend
 from anmin.solvers.curvature import Frame, ProductPass
 from anmin.sources import (
@@ -26,6 +25,7 @@ from anmin.sources import (
 )
 from anmin.sources.worker import OneThread
 from anmin.stats import GradientPass, OutputPass, PatternPass
+from benchmarks.ours import regressor
 
 D, H = 10, 64
 FILE_ROWS = 2_000_000
@@ -85,7 +85,7 @@ def fit(folder: str, container: str, iterations: int) -> Facts:
     """Some iterations of the paper's algorithm."""
     data = loaded(folder, container)
     args = (data,) if container == "parquet" else (data.chunk.X, data.chunk.Y)  # type: ignore[attr-defined]
-    model = ANMINRegressor(H, solver="anmin", lam=LAM, max_iter=iterations, random_state=0)
+    model = regressor(H, solver="anmin", lam=LAM, max_iter=iterations, random_state=0)
     begin = time.perf_counter()
     model.fit(*args)
     total = time.perf_counter() - begin
@@ -154,8 +154,8 @@ def cluster(n: int, workers: int, iterations: int, linear_solver: str) -> Facts:
         X = numbers.persist()
         y = np.maximum(X @ rows(1, 0)[0].T[:, 0], 0).persist()
         wait([X, y])
-        model = ANMINRegressor(H, solver="anmin", lam=LAM, linear_solver=linear_solver,
-                               random_state=0)  # fmt: skip
+        model = regressor(H, solver="anmin", lam=LAM, random_state=0,
+                          solver_options={"linear_solver": linear_solver})  # fmt: skip
         model.set_params(max_iter=1).fit(X, y)  # what workers import and compile
         sent, begin = moved(), time.perf_counter()
         model.set_params(max_iter=0).fit(X, y)

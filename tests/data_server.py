@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from anmin.datasets import DATASETS
+from paper.data import DATASETS
 
 ABALONE = b"".join(b"0.4,0.3,0.1,0.5,0.2,0.1,0.15,%d\n" % rings for rings in (15, 7, 9))
 YEAR = b"".join(b"%d,%s\n" % (year, b",".join([b"1.5"] * 90)) for year in (2001, 1999))
@@ -102,7 +102,7 @@ def publish_small_sets(server, monkeypatch, cache):
     monkeypatch.delenv("ANMIN_DATA", raising=False)
     monkeypatch.setenv("ANMIN_CACHE", str(cache))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("anmin.datasets.download.RETRIES", 0)
+    monkeypatch.setattr("paper.data.download.RETRIES", 0)
     server.published |= {
         "/abalone.csv": ABALONE,
         "/year.zip": zipped(YearPredictionMSD__txt=YEAR),

@@ -16,9 +16,9 @@ from benchmarks.cases import Split
 from benchmarks.record import Budget, Fit, Stopwatch
 
 
-def lbfgs(split: Split, _: Budget) -> Fit:
+def lbfgs(split: Split, _: Budget, max_iter: int = 1000) -> Fit:
     """L-BFGS with a line search, 1,000 iterations."""
-    return fit(split, hidden_layer_sizes=(split.h,), solver="lbfgs", max_iter=1000)
+    return fit(split, hidden_layer_sizes=(split.h,), solver="lbfgs", max_iter=max_iter)
 
 
 def mlp_lbfgs(split: Split, _: Budget) -> Fit:

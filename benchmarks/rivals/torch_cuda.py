@@ -11,25 +11,17 @@ import math
 import time
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from benchmarks.cases import Split
 from benchmarks.record import Budget, Curve, Fit, SkippedError, Stopwatch
-from benchmarks.rivals.torch_gradient import POINTS, epoch, network, training_mse
-from benchmarks.rivals.torch_tools import tensors
+from benchmarks.rivals.torch_gradient import ADAM_RATE, POINTS, epoch, network, training_mse
+from benchmarks.rivals.torch_tools import predictor, tensors, wait
 
 BATCH = 2048
-RATE = 0.03
 CUDA = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if CUDA else "cpu")
-
-
-def wait() -> None:
-    """Until the card has done what it was asked."""
-    if CUDA:
-        torch.cuda.synchronize()
 
 
 def gemm_rate(n: int, k: int, times: int = 3) -> float:
@@ -39,19 +31,19 @@ def gemm_rate(n: int, k: int, times: int = 3) -> float:
     torch.mm(Z.T, Z, out=out)
     seconds = []
     for _ in range(times):
-        wait()
+        wait(DEVICE)
         begin = time.perf_counter()
         torch.mm(Z.T, Z, out=out)
-        wait()
+        wait(DEVICE)
         seconds.append(time.perf_counter() - begin)
     return 2 * n * k**2 / sorted(seconds)[times // 2]
 
 
 def adam_cuda(split: Split, budget: Budget) -> Fit:
     net = network(split).to(DEVICE)
-    rate = torch.tensor(RATE, device=DEVICE)
+    rate = torch.tensor(ADAM_RATE, device=DEVICE)
     steps = torch.optim.Adam(net.parameters(), lr=rate, fused=True)
-    X, Y = (tensor.to(DEVICE) for tensor in tensors(split))
+    X, Y = tensors(split, device=DEVICE)
     return train(split, budget, net, rate, lambda: epoch(net, X, Y, steps, BATCH))
 
 
@@ -59,8 +51,8 @@ def adam_cuda_graph(split: Split, budget: Budget) -> Fit:
     if not CUDA:
         raise SkippedError("there is no graphics card")
     net = network(split).to(DEVICE)
-    rate = torch.tensor(RATE, device=DEVICE)
-    X, Y = (tensor.to(DEVICE) for tensor in tensors(split))
+    rate = torch.tensor(ADAM_RATE, device=DEVICE)
+    X, Y = tensors(split, device=DEVICE)
     batch = min(BATCH, len(X))
     x, y = X[:batch].clone(), Y[:batch].clone()
     graph = recorded_step(net, rate, x, y)
@@ -106,24 +98,18 @@ def train(
     split: Split, budget: Budget, net: nn.Module, rate: Tensor, one_epoch: Callable[[], None]
 ) -> Fit:
     """Run the epochs with the paper's rates; the curve is measured with the clock stopped."""
-    X, Y = (tensor.to(DEVICE) for tensor in tensors(split))
+    X, Y = tensors(split, device=DEVICE)
     curve: Curve = []
-    wait()
+    wait(DEVICE)
     watch = Stopwatch()
     for i in range(1, budget.epochs + 1):
         one_epoch()
         if i % max(1, budget.epochs // 3) == 0:
             rate.mul_(0.1)
         if i % math.ceil(budget.epochs / POINTS) == 0 or i == budget.epochs:
-            wait()
+            wait(DEVICE)
             with watch.paused():
                 curve.append((watch.seconds(), training_mse(net, X, Y)))
-    wait()
+    wait(DEVICE)
     seconds = watch.seconds()
-
-    def predict(rows: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            scaled = torch.tensor(split.standardize(rows), dtype=torch.float32, device=DEVICE)
-            return net(scaled).double().cpu().numpy()
-
-    return Fit(seconds, predict, curve, {"batch": BATCH})
+    return Fit(seconds, predictor(split, net, device=DEVICE), curve, {"batch": BATCH})

@@ -1,4 +1,4 @@
-"""What the rivals written in PyTorch share: tensors, threads, and predictions."""
+"""What the rivals written in PyTorch share: tensors, threads, clocks, and predictions."""
 
 from __future__ import annotations
 
@@ -12,23 +12,37 @@ from torch import Tensor
 
 from benchmarks.cases import Split
 
+Device = str | torch.device
 
-def tensors(split: Split, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+
+def tensors(
+    split: Split, dtype: torch.dtype = torch.float32, device: Device = "cpu"
+) -> tuple[Tensor, Tensor]:
     """Standardised X (n, d) and Y (n, q) of the training rows."""
-    X = torch.tensor(split.standardize(split.X), dtype=dtype)
-    return X, torch.tensor(split.Y, dtype=dtype)
+    X = torch.tensor(split.standardize(split.X), dtype=dtype, device=device)
+    return X, torch.tensor(split.Y, dtype=dtype, device=device)
 
 
 def predictor(
-    split: Split, network: Callable[[Tensor], Tensor], dtype: torch.dtype = torch.float32
+    split: Split,
+    network: Callable[[Tensor], Tensor],
+    dtype: torch.dtype = torch.float32,
+    device: Device = "cpu",
 ) -> Callable[[np.ndarray], np.ndarray]:
     """The network, which takes standardised tensors, as a function of rows of the case."""
 
     def predict(rows: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            return network(torch.tensor(split.standardize(rows), dtype=dtype)).double().numpy()
+            X = torch.tensor(split.standardize(rows), dtype=dtype, device=device)
+            return network(X).double().cpu().numpy()
 
     return predict
+
+
+def wait(device: Device) -> None:
+    """Until a graphics card has done what it was asked."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.synchronize()
 
 
 @contextmanager
@@ -44,13 +58,15 @@ def threads(count: int) -> Iterator[None]:
 
 def quickest_threads(probe: Callable[[], None]) -> int:
     """One thread or all of them, whichever runs the probe faster (best of three)."""
+    if torch.get_num_threads() == 1:
+        return 1
 
     def seconds(count: int) -> float:
         with threads(count):
             probe()
             return min(_timed(probe) for _ in range(3))
 
-    return min({1, torch.get_num_threads()}, key=seconds)
+    return min((1, torch.get_num_threads()), key=seconds)
 
 
 def _timed(action: Callable[[], None]) -> float:

@@ -31,6 +31,7 @@ from threadpoolctl import threadpool_limits
 from anmin import ANMINRegressor
 from anmin.export import cost
 from benchmarks.cases import Split, load
+from benchmarks.ours import regressor
 from benchmarks.record import Record, mse
 from benchmarks.runner import say
 from benchmarks.suites import Settings
@@ -79,7 +80,7 @@ def available() -> tuple[str, ...]:
 
 def measure(split: Split, quick: bool) -> Iterator[Record]:
     """Our record, twice, and one for each rival."""
-    model = ANMINRegressor(split.h, random_state=0, max_time=1.0 if quick else None)
+    model = regressor(split.h, random_state=0, max_time=1.0 if quick else None)
     seconds = timed(lambda: model.fit(split.X, split.y))
     error, spent = error_of(model.predict, split), cost(model)
     ours = {"size": f"{model.n_hidden_} units", "numbers": spent.parameters,

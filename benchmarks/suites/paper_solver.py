@@ -46,10 +46,10 @@ def assert_same_losses(ours: Record, split: Split) -> Record:
     """Our first losses are those of the rival in float64, as far as they are determined."""
     import torch
 
-    from benchmarks.rivals.paper_torch import at_once, from_slices, train
+    from benchmarks.rivals.paper_torch import gemm
 
     def losses(rows: Split) -> Curve:
-        return train(rows, Budget(CHECKED), from_slices, at_once, dtype=torch.float64).curve
+        return gemm(rows, Budget(CHECKED), dtype=torch.float64).curve
 
     rival, order = losses(split), np.random.RandomState(0).permutation(len(split.X))
     noise = gaps(rival, losses(replace(split, X=split.X[order], y=split.y[order])))

@@ -4,12 +4,9 @@ import importlib.util
 import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks import cases, methods, plot, record, runner, table
 from benchmarks.__main__ import main
@@ -37,11 +34,15 @@ def test_the_sin_case_is_the_papers():
     np.testing.assert_allclose(split.y, np.sin(np.sum(split.X**2, axis=1)))
 
 
-@pytest.mark.parametrize("variable", ["ANMIN_DATA", "ANMIN_TABULAR"])
-def test_a_missing_folder_is_named(monkeypatch, variable):
-    monkeypatch.delenv(variable, raising=False)
-    with pytest.raises(FileNotFoundError, match=f"Set {variable}"):
-        cases.load("abalone" if variable == "ANMIN_DATA" else "some-set", 0)
+def test_a_missing_folder_is_named(monkeypatch, tmp_path):
+    for variable in ("ANMIN_DATA", "ANMIN_TABULAR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ANMIN_CACHE", str(tmp_path))
+    cases.paper_rows.cache_clear()
+    with pytest.raises(FileNotFoundError, match=r"data fetch abalone.* set ANMIN_DATA"):
+        cases.load("abalone", 0)
+    with pytest.raises(FileNotFoundError, match="Set ANMIN_TABULAR"):
+        cases.load("some-set", 0)
 
 
 def test_tabular_folds_and_scaling(monkeypatch, tmp_path):
@@ -134,6 +135,18 @@ def test_the_products_of_the_papers_algorithm_agree():
     for other in sums[1:]:
         torch.testing.assert_close(sums[0], other)
     torch.testing.assert_close(sums[0][1, 4], (X * G[:, 1:2]).T @ (X * G[:, 4:5]))
+
+
+@needs_torch
+def test_both_forms_of_the_hidden_system_agree():
+    import torch
+
+    from benchmarks.rivals.paper_torch import fit_output, large_products, row_system, with_ones
+
+    X, Y = with_ones(torch.randn(600, 3)).double(), torch.randn(600, 2).double()
+    net = fit_output(X, Y, torch.randn(4, 5).double())
+    for one, other in zip(large_products(X, Y, net), row_system(X, Y, net), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @needs_torch

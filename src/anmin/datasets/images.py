@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt
 from sklearn.utils import check_random_state
 
-from anmin.datasets.bunch import as_bunch
+from anmin.datasets.simulated import as_bunch
 
 Array = NDArray[np.float64]
 Image = ArrayLike | str | os.PathLike[str]
@@ -169,7 +169,7 @@ def read_grey(path: str | os.PathLike[str]) -> Array:
                 return np.asarray(file, dtype=np.float64) / 257
             grey, alpha = np.moveaxis(np.asarray(file.convert("RGBA").convert("LA"), float), 2, 0)
     except PIL.UnidentifiedImageError as error:
-        raise ValueError(f"{path} is no image that Pillow can read; save it as PNG.") from error
+        raise ValueError(f"{path} is not an image that Pillow can read; save it as PNG.") from error
     return (grey * alpha + 255 * (255 - alpha)) / 255
 
 

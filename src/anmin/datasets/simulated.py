@@ -4,12 +4,12 @@ x ~ N(0, I) in d dimensions, so ‖x‖² has mean d and deviation √(2d): the 
 against the spread of the points, and the function ever harder to learn, as d grows.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-
-from anmin.datasets.bunch import as_bunch
+from numpy.typing import NDArray
+from sklearn.utils import Bunch, check_random_state
 
 NOTES = "x ~ N(0, I), y = sin |x|^2, without noise: the paper's simulation."
 
@@ -40,3 +40,12 @@ def make_sin(
     y = np.sin((X**2).sum(1))
     names = {"feature_names": [f"x{j}" for j in range(n_features)], "target_names": ["y"]}
     return as_bunch(X, y, return_X_y, names | {"DESCR": NOTES})
+
+
+def as_bunch(X: NDArray, y: NDArray, return_X_y: bool, facts: Mapping[str, Any]) -> Any:
+    """(X, y), or a Bunch of data, target and facts about them, all of them copies."""
+    X, y = np.array(X, order="C"), np.array(y, order="C")
+    if return_X_y:
+        return X, y
+    own = {key: list(value) if isinstance(value, list) else value for key, value in facts.items()}
+    return Bunch(data=X, target=y, **own)
