@@ -23,7 +23,7 @@ from anmin.history import Budget, Fit
 from anmin.intervals import check_size, fit_intervals
 from anmin.linsolve import Status
 from anmin.network import Network
-from anmin.report import Report, report_on
+from anmin.inspect import Report, report_on
 from anmin.solvers import Problem, Search, Task, VarPro, solve_early, solver_object
 from anmin.sources import (
     RawSource,

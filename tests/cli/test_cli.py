@@ -22,8 +22,8 @@ from anmin.cli import app
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Run a command line in an empty folder, with a small demo."""
-    small = partial(demo.Settings, side=24, n_hidden=8, max_time=0.1)
-    monkeypatch.setattr(demo, "Settings", small)
+    small = partial(demo.DemoSettings, side=24, n_hidden=8, max_time=0.1)
+    monkeypatch.setattr(demo, "DemoSettings", small)
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "120"})
 
@@ -47,7 +47,11 @@ def test_demo_speaks_json(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("output", "complaint"),
-    [("cat.bmp", "must end in"), ("nowhere/cat.png", "not there"), ("folder.png", "is a folder")],
+    [
+        ("cat.bmp", "must end in"),
+        ("nowhere/cat.png", "there is no folder"),
+        ("folder.png", "is a folder"),
+    ],
 )
 def test_a_bad_output_is_refused_before_the_work(run, tmp_path, monkeypatch, output, complaint):
     (tmp_path / "folder.png").mkdir()

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
-from anmin.plotting.common import plain
+from anmin.plotting.function import plain
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from anmin.model_file.container import (
 )
 from anmin.model_file.values import decode, number, read_float, read_table
 from anmin.network import Network
-from anmin.report import Report
+from anmin.inspect import Report
 from anmin.solvers.penalty import PathStep
 from anmin.sources import Scaling
 

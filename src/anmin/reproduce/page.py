@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from anmin.html.blocks import section, text
-from anmin.html.style import CSS, PAGE
+from anmin.cli.page_parts import CSS, PAGE, section, text
 from anmin.reproduce.figures import Exhibit
 from anmin.reproduce.tables import Cell, Table
 

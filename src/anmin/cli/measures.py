@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
-from anmin.plotting.common import outputs
+from anmin.export import cost
+from anmin.plotting.function import outputs
+
+if TYPE_CHECKING:
+    from anmin.base import BaseANMIN
 
 SHUFFLES = 5
 MOST_ROWS = 2000  # that are shuffled
+SIZES = ("inputs", "hidden", "outputs", "parameters", "multiply_adds")
+LABELS = {
+    "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "accuracy": "accuracy",
+    "log_loss": "log-loss", "inputs": "inputs", "hidden": "hidden units", "outputs": "outputs",
+    "parameters": "parameters", "multiply_adds": "multiply-adds a row",
+}  # fmt: skip
 
 Errors = dict[str, dict[str, float]]  # target → name → error
 Groups = Mapping[str, Sequence[int]]  # a column of the data → the inputs that come from it
 
 
 def errors(
-    model: Any, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None,
+    model: BaseANMIN, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None,
     targets: Sequence[str] = ("y",),
 ) -> Errors:  # fmt: skip
     """Errors on given rows, for each target.
@@ -35,16 +45,15 @@ def errors(
     True
     """
     said = outputs(model, X)
-    if is_classifier(model):
-        best = model.classes_[said.argmax(axis=1)]
-        accuracy = float(metrics.accuracy_score(y, best, sample_weight=weight))
-        known = np.isin(y, model.classes_)
-        if not known.all():  # a class that the model has never seen has no probability
-            return {targets[0]: {"accuracy": accuracy}}
+    if not is_classifier(model):
+        Y = y.reshape(len(y), -1)
+        return {t: regression_errors(Y[:, k], said[:, k], weight) for k, t in enumerate(targets)}
+    best = model.classes_[said.argmax(axis=1)]
+    found = {"accuracy": float(metrics.accuracy_score(y, best, sample_weight=weight))}
+    if np.isin(y, model.classes_).all():  # a class never seen in training has no probability
         loss = metrics.log_loss(y, said, labels=model.classes_, sample_weight=weight)
-        return {targets[0]: {"accuracy": accuracy, "log_loss": float(loss)}}
-    Y = y.reshape(len(y), -1)
-    return {name: regression_errors(Y[:, k], said[:, k], weight) for k, name in enumerate(targets)}
+        found["log_loss"] = float(loss)
+    return {targets[0]: found}
 
 
 def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> dict[str, float]:
@@ -59,18 +68,16 @@ def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> 
     }
 
 
-def input_weights(model: Any, groups: Groups) -> dict[str, float]:
+def prediction_cost(model: BaseANMIN) -> dict[str, int]:
+    """What a prediction takes, by name."""
+    found = cost(model)
+    return {name: getattr(found, name) for name in SIZES}
+
+
+def input_weights(model: BaseANMIN, groups: Groups) -> dict[str, float]:
     """The share of each column in the weights: |A_kj| ‖B_j‖ summed over the hidden units j.
 
     The inputs are standardised there, so the shares can be compared.
-
-    >>> import numpy as np
-    >>> from anmin import ANMINRegressor
-    >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(X, X[:, 0])
-    >>> share = input_weights(model, {"a": [0], "b": [1]})
-    >>> share["a"] > share["b"]
-    True
     """
     size = np.abs(model.A_[1:]) @ np.linalg.norm(model.B_, axis=1)  # (d,)
     total = size.sum() or 1.0
@@ -78,19 +85,12 @@ def input_weights(model: Any, groups: Groups) -> dict[str, float]:
 
 
 def permutation_importance(
-    model: Any, X: np.ndarray, y: np.ndarray, groups: Groups, weight: np.ndarray | None = None
-) -> dict[str, float]:
+    model: BaseANMIN, X: np.ndarray, y: np.ndarray, groups: Groups,
+    weight: np.ndarray | None = None,
+) -> dict[str, float]:  # fmt: skip
     """How much the score (R², or accuracy) falls when a column is shuffled.
 
     The inputs that come from one column of the data are shuffled together.
-
-    >>> import numpy as np
-    >>> from anmin import ANMINRegressor
-    >>> X = np.random.default_rng(0).normal(size=(60, 2))
-    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(X, X[:, 0])
-    >>> fall = permutation_importance(model, X, X[:, 0], {"a": [0], "b": [1]})
-    >>> fall["a"] > fall["b"]
-    True
     """
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:MOST_ROWS]
@@ -111,3 +111,14 @@ def permutation_importance(
             scores.append(score(Z))
         fall[name] = whole - float(np.mean(scores))
     return fall
+
+
+def number(value: float) -> str:
+    """A number for a reader.
+
+    >>> number(12345), number(0.6), number(0.000123456), number(float("nan"))
+    ('12,345', '0.6000', '0.0001235', '–')
+    """
+    if isinstance(value, (int, np.integer)) or 1e3 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:#.4g}" if np.isfinite(value) else "–"
