@@ -127,8 +127,8 @@ def train_ours(X: Array, y: Array, settings: DemoSettings, notify: Share) -> Dem
 def train_adam(X: Array, y: Array, settings: DemoSettings, notify: Share) -> DemoFit:
     """MLPRegressor's Adam, an epoch a call: this is what its `fit` does, with a clock to it."""
     mlp = MLPRegressor(
-        hidden_layer_sizes=(settings.n_hidden,), learning_rate_init=0.02, batch_size=min(500, len(X)),
-        random_state=settings.seed,
+        hidden_layer_sizes=(settings.n_hidden,), random_state=settings.seed,
+        learning_rate_init=0.02, batch_size=min(500, len(X)),
     )  # fmt: skip
 
     def steps(Z: Array, t: Array) -> Steps:
@@ -151,8 +151,8 @@ def train_lbfgs(X: Array, y: Array, settings: DemoSettings, notify: Share) -> De
         while affordable > 1.1 * max_iter:
             max_iter = min(affordable, max(2 * max_iter, 32))
             mlp = MLPRegressor(
-                hidden_layer_sizes=(settings.n_hidden,), solver="lbfgs", max_iter=max_iter, tol=1e-6,
-                random_state=settings.seed,
+                hidden_layer_sizes=(settings.n_hidden,), random_state=settings.seed,
+                solver="lbfgs", max_iter=max_iter, tol=1e-6,
             )  # fmt: skip
             start = perf_counter()
             with warnings.catch_warnings():

@@ -19,15 +19,13 @@ ANMIN = [sys.executable, "-m", "anmin"]
 
 
 def start(folder, *words):
-    """The command in a process of its own that hears SIGINT, whatever runs the tests."""
+    """The command in a process of its own."""
     return subprocess.Popen(
         [*ANMIN, *words],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        restore_signals=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

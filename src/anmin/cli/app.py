@@ -105,6 +105,11 @@ def say(label: tuple[str, str], message: str) -> None:
     Console(stderr=True).print(line, soft_wrap=True, highlight=False)
 
 
+def plain_console() -> Console:
+    """Standard output, where names are shown as they are written: no markup, no emoji."""
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
 def print_json(facts: dict[str, Any]) -> None:
     """Facts on standard output; JSON has no NaN, so it is null."""
     typer.echo(json.dumps(finite(facts), indent=2, ensure_ascii=False))

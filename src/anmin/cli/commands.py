@@ -23,6 +23,7 @@ from anmin.cli.app import (
     app,
     check_output,
     interruptible,
+    plain_console,
     print_json,
 )
 
@@ -233,7 +234,7 @@ def demo(
     if as_json:
         print_json(result.as_dict() | {"picture": str(output)})
     else:
-        Console(markup=False).print(score_table(result), f"The picture is in {output}", sep="\n")
+        plain_console().print(score_table(result), f"The picture is in {output}", sep="\n")
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from anmin.cli.app import (
     app,
     check_output,
     interruptible,
+    plain_console,
     print_json,
 )
 
@@ -155,12 +155,12 @@ def number_or_word(value: str) -> int | float | str:
 
 def show(trained: "TrainedModel", path: Path) -> None:
     """The summary for a reader."""
-    facts, console = trained.as_dict(), Console(markup=False)
+    facts, console = trained.as_dict(), plain_console()
     console.print(error_table(trained))
     units = f"{facts['hidden']} hidden units, {facts['parameters']:,} parameters"
     console.print(f"Network: {facts['inputs']} inputs, {units}, lam = {facts['lam']:.3g}")
     console.print(f"{facts['seconds']:.1f} s, {facts['iterations']} iterations")
-    console.print(what_was_saved(trained, path), soft_wrap=True, highlight=False)
+    console.print(what_was_saved(trained, path))
 
 
 def error_table(trained: "TrainedModel") -> Table:

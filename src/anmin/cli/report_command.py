@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from anmin.cli.app import (
     HeaderOption,
@@ -15,6 +14,7 @@ from anmin.cli.app import (
     app,
     check_output,
     interruptible,
+    plain_console,
     print_json,
 )
 
@@ -155,7 +155,7 @@ def show_text(subject: "Subject") -> None:
     from anmin.cli.measures import LABELS, number
     from anmin.cli.page import convergence_lines
 
-    facts, console = summary(subject), Console(highlight=False, soft_wrap=True, markup=False)
+    facts, console = summary(subject), plain_console()
     for rows, targets in facts["errors"].items():
         for target, found in targets.items():
             values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())

@@ -80,7 +80,7 @@ def parse(name: str, source: str, header: bool | None, text: Collection[str]) ->
         with opener(source, "rb") as file:
             return read_csv(name, file.read(), header, text, delimiters)
     if kind == ".parquet":
-        return Sheet(name, read_parquet(name, source))
+        return Sheet(name, read_parquet(source))
     if kind == ".npz":
         return Sheet(name, read_npz(name, source))
     raise InputError(f"{name} must end in .csv, .tsv, .parquet or .npz (or be - for a pipe)")
@@ -149,14 +149,13 @@ def without_nameless(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=nameless)
 
 
-def read_parquet(name: str, path: str) -> pd.DataFrame:
+def read_parquet(path: str) -> pd.DataFrame:
     """Without Arrow's threads, which may outlive a short command and abort it."""
     from pyarrow import parquet
 
     table = parquet.read_table(path, use_threads=False, pre_buffer=False)
-    columns = unique(name, table.column_names)
     frame: pd.DataFrame = table.to_pandas(use_threads=False, ignore_metadata=True)
-    return without_nameless(name, frame.set_axis(columns, axis=1))
+    return frame
 
 
 def read_npz(name: str, path: str) -> pd.DataFrame:
