@@ -20,10 +20,10 @@ from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint, Ledger, fit_facts
 from anmin.export import Exports
 from anmin.history import Budget, Fit
+from anmin.inspect import Report, report_on
 from anmin.intervals import check_size, fit_intervals
 from anmin.linsolve import Status
 from anmin.network import Network
-from anmin.inspect import Report, report_on
 from anmin.solvers import Problem, Search, Task, VarPro, solve_early, solver_object
 from anmin.sources import (
     RawSource,

@@ -102,12 +102,11 @@ def run(settings: DemoSettings, notify: Notify) -> Demo:
         with threadpool_limits(1):  # the fastest for matrices as small as these, and fair
             fit = train(X_train, y_train, settings, partial(notify, method))
         notify(method, 1.0)
-        errors = {
-            f"{name}_mse": float(mean_squared_error(t, fit.predict(Z)))
-            for name, Z, t in (("train", X_train, y_train), ("test", X_test, y_test))
-        }
+        train_mse = float(mean_squared_error(y_train, fit.predict(X_train)))
+        test_mse = float(mean_squared_error(y_test, fit.predict(X_test)))
         image = fit.predict(X).reshape(settings.side, settings.side)
-        fits.append(replace(fit, method=method, field=image, **errors))
+        judged = replace(fit, method=method, train_mse=train_mse, test_mse=test_mse, field=image)
+        fits.append(judged)
     return Demo(settings, y.reshape(image.shape), tuple(fits))
 
 

@@ -10,8 +10,8 @@ pytest.importorskip("matplotlib", reason='the page needs the extra "cli"')
 pytest.importorskip("typer", reason='the page needs the extra "cli"')
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.cli.measures import errors, input_weights, permutation_importance
-from anmin.cli.page import LabelledRows, Subject, report_page
+from anmin.cli.measures import LabelledRows, errors, input_weights, permutation_importance
+from anmin.cli.page import Subject, report_page
 
 OWN = ["inputs", "training", "path", "convergence", "cost", "making"]
 JUDGED = ["errors", "inputs", "residuals", "dependence", "training", "path", "convergence", "cost",
@@ -86,7 +86,7 @@ def test_with_rows_the_page_judges_the_model(model):
     assert page.sections == JUDGED
     counts = {name: len(found) for name, found in page.pictures.items()}
     assert counts == {"inputs": 1, "residuals": 3, "dependence": 3, "training": 1, "path": 1}
-    found = errors(model, *rows())["y"]
+    found = errors(model, LabelledRows(*rows()))["y"]
     assert f"{found['mse']:#.4g}" in text
     for words in ("MSE", "R²", "By permutation", "multiply-adds a row", "gradient"):
         assert words in text
@@ -157,19 +157,21 @@ def test_errors_are_those_of_scikit_learn(model):
 
     X, y = rows()
     w = np.linspace(1, 2, len(y))
-    found, said = errors(model, X, y, w)["y"], model.predict(X)
+    found, said = errors(model, LabelledRows(X, y, w))["y"], model.predict(X)
     assert found["mse"] == pytest.approx(metrics.mean_squared_error(y, said, sample_weight=w))
     assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, said, sample_weight=w))
     assert found["r2"] == pytest.approx(metrics.r2_score(y, said, sample_weight=w))
     flat = np.full(len(X), y[0])
-    assert errors(model, X, flat)["y"]["r2"] == 0
-    assert errors(model, X[:1], y[:1])["y"]["r2"] == 0  # scikit-learn has none for one row
+    assert errors(model, LabelledRows(X, flat))["y"]["r2"] == 0
+    assert (
+        errors(model, LabelledRows(X[:1], y[:1]))["y"]["r2"] == 0
+    )  # scikit-learn has none for one row
 
 
 def test_the_input_that_counts_comes_first(model):
     groups = {"first": [0], "others": [1, 2]}
     X, y = rows()
-    fall = permutation_importance(model, X, y, groups, np.ones(len(y)))
+    fall = permutation_importance(model, LabelledRows(X, y, np.ones(len(y))), groups)
     assert fall["first"] > 10 * abs(fall["others"])
     share = input_weights(model, groups)
     assert share["first"] > share["others"]

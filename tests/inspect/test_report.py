@@ -5,6 +5,7 @@ import pickle
 import re
 import tracemalloc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -382,6 +383,19 @@ def test_interrupted():
     model = fit(*make_data(100, 2), max_iter=2)
     done = Fit(model._network, model.loss_, model.history_, Status.INTERRUPTED)
     assert status_of(done, Budget(10), cosine=0.0) == ("interrupted", Status.INTERRUPTED.value)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_a_name_and_its_own_message(status):
+    done = SimpleNamespace(status=status)
+    name, message = status_of(done, Budget(10), cosine=0.0)
+    steps = {Status.START, Status.SOLVED, Status.FLOORED, Status.REINITIALISED}
+    if status in steps:
+        assert name == "finished"
+    else:
+        assert status.value.endswith(message)
+        assert name == ("degenerate" if status is Status.STOPPED else name.lower())
+        assert not message.startswith(name)
 
 
 def test_stopped_early():

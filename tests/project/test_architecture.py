@@ -22,31 +22,31 @@ ALLOWED = {
     "solvers": {
         "backends", "checkpoint", "checks", "history", "linsolve", "network", "sources", "stats",
     },
-    "report": {"history", "linsolve", "solvers"},
+    "inspect": {"history", "linsolve", "solvers"},
     "intervals": {"backends", "history", "network", "solvers", "sources", "stats"},
     "model_file": {
-        "files", "history", "intervals", "linsolve", "network", "report", "solvers", "sources",
+        "files", "history", "inspect", "intervals", "linsolve", "network", "solvers", "sources",
     },
     "export": {"files", "model_file", "network"},
     "parameters": set(),
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "export", "history", "intervals",
-        "linsolve", "network", "report", "solvers", "sources",
+        "backends", "callbacks", "checkpoint", "checks", "export", "history", "inspect",
+        "intervals", "linsolve", "network", "solvers", "sources",
     },
     "estimators": {
         "base", "callbacks", "checks", "intervals", "model_file", "network", "parameters",
         "probabilities", "sources",
     },
     "__init__": {"estimators", "model_file"},
-    "demo": {"__init__", "datasets"},
-    "reproduce": {
-        "__init__", "backends", "datasets", "files", "history", "html", "network", "solvers",
-    },
+    "engine": {"history", "network"},
+    "demo": {"__init__", "datasets", "engine", "files"},
     "plotting": set(),
-    "html": {"export", "plotting", "report"},
     "cli": {
-        "__init__", "datasets", "demo", "files", "history", "html", "network", "reproduce",
-        "solvers",
+        "__init__", "base", "demo", "engine", "export", "files", "history", "inspect", "network",
+        "plotting",
+    },
+    "reproduce": {
+        "__init__", "backends", "cli", "datasets", "files", "history", "network", "solvers",
     },
     "__main__": {"cli"},
 }  # fmt: skip

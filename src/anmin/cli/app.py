@@ -14,18 +14,16 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
-
-if TYPE_CHECKING:
-    from click import Context
 
 ORDER = ("fit", "predict", "report", "export")  # as one uses them; the others follow
 HIGHEST_SEED = 2**32 - 1  # that NumPy takes
@@ -38,11 +36,11 @@ class InputError(Exception):
 class Commands(TyperGroup):
     """Commands whose errors are one line, without a traceback."""
 
-    def list_commands(self, ctx: "Context") -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         known = super().list_commands(ctx)
         return [*(n for n in ORDER if n in known), *(n for n in known if n not in ORDER)]
 
-    def invoke(self, ctx: "Context") -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except InputError as error:
@@ -138,6 +136,8 @@ def check_output(path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, 
             complaint = "is a folder; name a file in it"
         elif not target.parent.is_dir():
             complaint = f"cannot be written: there is no folder {path.parent}"
+        elif path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+            complaint = 'needs pyarrow: pip install "anmin[parquet]"'
         elif any(target.exists() and given.exists() and target.samefile(given) for given in inputs):
             complaint = "is also the input; choose another name"
         else:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
+    from anmin.cli.tables import Sheet
     from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
@@ -75,26 +75,29 @@ def predict(
     """
     from anmin.cli.columns import require_columns
     from anmin.cli.schema import open_model
-    from anmin.cli.tables import FORMATS, STDIN, read, write
+    from anmin.cli.tables import FORMATS, STDIN, write
 
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
-    if output.lower().endswith(".parquet") and find_spec("pyarrow") is None:
-        raise InputError('writing Parquet needs pyarrow: pip install "anmin[parquet]"')
     network, schema = open_model(model)
     check_extras(network, model, proba, std)
-    sheet = schema.align(read(data, header, schema.inputs.categories), by_place=header is False)
-    kept = list(dict.fromkeys(keep or ()))
+    sheet, kept = schema.read(data, header), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
     X = schema.inputs.encode(sheet, allow_unknown)
     schema.mention_unused(sheet, kept)
     said = predictions(network, schema.targets, X, proba, std)
+    table = side_by_side(sheet, kept, said)
+    with interruptible():
+        write(output, table)
+
+
+def side_by_side(sheet: "Sheet", kept: list[str], said: dict[str, Any]) -> "pd.DataFrame":
+    """The columns that are kept, then the predictions; a name must not stand for both."""
     if both := said.keys() & set(kept):
         raise InputError(
-            f"--keep {min(both)!r} is also the name of a prediction; rename it in {data}"
+            f"--keep {min(both)!r} is also the name of a prediction; rename the column"
         )
-    with interruptible():
-        write(output, sheet.table[kept].assign(**said))
+    return sheet.table[kept].assign(**said)
 
 
 def check_extras(model: "BaseANMIN", path: Path, proba: bool, std: bool) -> None:
@@ -125,22 +128,12 @@ def predictions(
 # ---- export -------------------------------------------------------------------------------------
 
 
-class ExportForm(StrEnum):
-    """Where a model can go."""
-
-    C = "c"
-    ONNX = "onnx"
-    TORCH = "torch"
-
-
-class ExportType(StrEnum):
-    """The arithmetic of an export."""
-
-    SINGLE = "float32"
-    DOUBLE = "float64"
-
-
-ENDINGS = {ExportForm.C: ".c", ExportForm.ONNX: ".onnx", ExportForm.TORCH: ".pt2"}
+ENDINGS = {"c": ".c", "onnx": ".onnx", "torch": ".pt2"}
+ExportForm = StrEnum("ExportForm", {"C": "c", "ONNX": "onnx", "TORCH": "torch"})
+Arithmetic = StrEnum("Arithmetic", {"SINGLE": "float32", "DOUBLE": "float64"})
+Form = typer.Option("--to", help="Form of the export.")
+Dtype = typer.Option(help="Arithmetic of the export.")
+Name = typer.Option(help="What the C functions are called.")
 Exported = typer.Option(
     "--output", "-o", metavar="FILE", help="By default MODEL.c, MODEL.onnx or MODEL.pt2."
 )
@@ -149,10 +142,10 @@ Exported = typer.Option(
 @app.command()
 def export(
     model: ModelArgument,
-    to: Annotated[ExportForm, typer.Option("--to", help="Form of the export.")],
+    to: Annotated[ExportForm, Form],
     output: Annotated[Path | None, Exported] = None,
-    dtype: Annotated[ExportType, typer.Option(help="Arithmetic.")] = ExportType.SINGLE,
-    name: Annotated[str, typer.Option(help="What the C functions are called.")] = "model",
+    dtype: Annotated[Arithmetic, Dtype] = Arithmetic.SINGLE,
+    name: Annotated[str, Name] = "model",
     as_json: JsonOption = False,
 ) -> None:
     """Write a saved model as C99 source, ONNX, or a PyTorch program.
@@ -188,12 +181,12 @@ def export(
         typer.echo(f"{path} takes {len(inputs)} inputs, in this order: {', '.join(inputs)}")
 
 
-def write_export(model: "BaseANMIN", to: ExportForm, path: Path, dtype: str, name: str) -> None:
+def write_export(model: "BaseANMIN", to: str, path: Path, dtype: str, name: str) -> None:
     """Write the model in one of the forms; the program for PyTorch takes any number of rows."""
-    if to is ExportForm.C:
+    if to == "c":
         model.to_c(path, name, dtype)
         return
-    if to is ExportForm.ONNX:
+    if to == "onnx":
         model.to_onnx(path, dtype)
         return
     module = model.to_torch(dtype)

@@ -103,9 +103,9 @@ def fit(
         solver=solver, max_iter=max_iter, max_time=max_time, device=device, random_state=seed,
         intervals=intervals or None,
     )  # fmt: skip
-    rows = take_apart(read(data, header), roles)
-    trained = train(model, rows, test_size, refit)
-    finish(trained, rows.schema, Path(data).name, path, as_json)
+    schema, rows = take_apart(read(data, header), roles)
+    trained = train(model, schema, rows, test_size, refit)
+    finish(trained, schema, Path(data).name, path, as_json)
 
 
 def finish(trained: "TrainedModel", schema: "Schema", data: str, path: Path, as_json: bool) -> None:
@@ -173,7 +173,7 @@ def error_table(trained: "TrainedModel") -> Table:
     names = list(next(iter(trained.train.values())))
     for name in names:
         table.add_column(LABELS[name], justify="right")
-    seen = "all" if trained.refitted else "fit"
+    seen = "all" if trained.refitted_on_all_rows else "fit"
     for target, found in trained.train.items():
         for rows, values in ((seen, found), ("test", trained.test.get(target, {}))):
             if values:
@@ -186,7 +186,7 @@ def what_was_saved(trained: "TrainedModel", path: Path) -> str:
     """Which of the models is in the file, in one sentence."""
     fitted, held_out = trained.rows_train, trained.rows_test
     how = f"fitted on all {fitted:,} rows; no rows were held out for a test"
-    if trained.refitted:
+    if trained.refitted_on_all_rows:
         how = (
             f"fitted on all {fitted + held_out:,} rows; the test error is that of a fit without "
             f"the {held_out:,} test rows"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,10 +29,20 @@ Errors = dict[str, dict[str, float]]  # target → name → error
 Groups = Mapping[str, Sequence[int]]  # a column of the data → the inputs that come from it
 
 
-def errors(
-    model: BaseANMIN, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None,
-    targets: Sequence[str] = ("y",),
-) -> Errors:  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Rows to fit or to judge a model: inputs, true targets, and weights if there are any."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def part(self, chosen: np.ndarray) -> LabelledRows:
+        weight = None if self.weight is None else self.weight[chosen]
+        return LabelledRows(self.X[chosen], self.y[chosen], weight)
+
+
+def errors(model: BaseANMIN, rows: LabelledRows, targets: Sequence[str] = ("y",)) -> Errors:
     """Errors on given rows, for each target.
 
     Regression: mean squared error, its root, mean absolute error, R². Classification: accuracy and
@@ -41,10 +52,10 @@ def errors(
     >>> from anmin import ANMINRegressor
     >>> x = np.linspace(-1, 1, 60)[:, None]
     >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, x.ravel())
-    >>> errors(model, x, x.ravel())["y"]["mse"] < 1e-3
+    >>> errors(model, LabelledRows(x, x.ravel()))["y"]["mse"] < 1e-3
     True
     """
-    said = outputs(model, X)
+    said, y, weight = outputs(model, rows.X), rows.y, rows.weight
     if not is_classifier(model):
         Y = y.reshape(len(y), -1)
         return {t: regression_errors(Y[:, k], said[:, k], weight) for k, t in enumerate(targets)}
@@ -85,30 +96,28 @@ def input_weights(model: BaseANMIN, groups: Groups) -> dict[str, float]:
 
 
 def permutation_importance(
-    model: BaseANMIN, X: np.ndarray, y: np.ndarray, groups: Groups,
-    weight: np.ndarray | None = None,
-) -> dict[str, float]:  # fmt: skip
+    model: BaseANMIN, rows: LabelledRows, groups: Groups
+) -> dict[str, float]:
     """How much the score (R², or accuracy) falls when a column is shuffled.
 
     The inputs that come from one column of the data are shuffled together.
     """
     rng = np.random.default_rng(0)
-    rows = rng.permutation(len(X))[:MOST_ROWS]
-    X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
+    rows = rows.part(rng.permutation(len(rows.X))[:MOST_ROWS])
     key = "accuracy" if is_classifier(model) else "r2"
-    targets = ["y"] if is_classifier(model) else [str(k) for k in range(y[0].size)]
+    targets = [str(k) for k in range(1 if is_classifier(model) else rows.y[0].size)]
 
-    def score(Z: np.ndarray) -> float:
-        found = errors(model, Z, y, weight, targets).values()
+    def score(X: np.ndarray) -> float:
+        found = errors(model, replace(rows, X=X), targets).values()
         return float(np.mean([each[key] for each in found]))
 
-    whole, fall = score(X), {}
+    whole, fall = score(rows.X), {}
     for name, group in groups.items():
         scores = []
         for _ in range(SHUFFLES):
-            Z = X.copy()
-            Z[:, list(group)] = X[rng.permutation(len(X))][:, list(group)]
-            scores.append(score(Z))
+            X = rows.X.copy()
+            X[:, list(group)] = rows.X[rng.permutation(len(X))][:, list(group)]
+            scores.append(score(X))
         fall[name] = whole - float(np.mean(scores))
     return fall
 

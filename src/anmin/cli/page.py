@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anmin.cli import measures
 from anmin.cli import page_parts as parts
-from anmin.cli.measures import LABELS, number, prediction_cost
+from anmin.cli.measures import LABELS, LabelledRows, number, prediction_cost
 from anmin.cli.page_parts import gallery, picture, section, side_by_side, table, text
 from anmin.inspect.report_text import lines
 from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
 MOST_INPUTS = 12  # in the picture
 MOST_TARGETS = 4  # whose residuals are drawn
 DEPENDENCES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledRows:
-    """Rows to judge a model on: inputs, true targets, and weights if there are any."""
-
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +55,8 @@ class Subject:
         """The errors that are known, and those on the rows at hand."""
         known = dict(self.errors)
         if self.rows is not None:
-            X, y, weight = self.rows.X, self.rows.y, self.rows.weight
-            found = measures.errors(self.model, X, y, weight, self.targets)
-            known[f"these {len(X):,} rows"] = found
+            found = measures.errors(self.model, self.rows, self.targets)
+            known[f"these {len(self.rows.X):,} rows"] = found
         return known
 
     def importance(self) -> dict[str, float]:
@@ -74,8 +64,7 @@ class Subject:
         if self.rows is None:
             found = measures.input_weights(self.model, self.columns)
         else:
-            X, y, weight = self.rows.X, self.rows.y, self.rows.weight
-            found = measures.permutation_importance(self.model, X, y, self.columns, weight)
+            found = measures.permutation_importance(self.model, self.rows, self.columns)
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
 
@@ -84,7 +73,6 @@ def report_page(subject: Subject) -> str:
 
     >>> import numpy as np
     >>> from anmin import ANMINRegressor
-    >>> from anmin.cli.page import LabelledRows, Subject, report_page
     >>> x = np.linspace(-1, 1, 60)[:, None]
     >>> y = np.abs(x).ravel()
     >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, y)
@@ -163,11 +151,13 @@ def residuals_section(s: Subject, rows: LabelledRows) -> str:
     Y = rows.y.reshape(len(rows.y), -1)
     shown = []
     for k, name in enumerate(s.targets[:MOST_TARGETS]):
-        pair = {"y": Y[:, k], "said": said[:, k]}
+        y, f = Y[:, k], said[:, k]
         pictures = {
-            f"{name}: predicted against true": partial(parts.draw_predicted, name=name, **pair),
-            f"{name}: residuals": partial(parts.draw_residuals, **pair),
-            f"{name}: histogram of the residuals": partial(parts.draw_histogram, **pair),
+            f"{name}: predicted against true": partial(
+                parts.draw_predicted, y=y, said=f, name=name
+            ),
+            f"{name}: residuals": partial(parts.draw_residuals, y=y, said=f),
+            f"{name}: histogram of the residuals": partial(parts.draw_histogram, y=y, said=f),
         }
         shown += [
             (picture(f"residuals-{k}-{i}", caption, draw), caption)
@@ -211,25 +201,29 @@ def function_section(s: Subject, rows: LabelledRows) -> str:
     some = parts.sample(len(rows.X))
     draw = partial(FunctionDisplay.from_estimator, s.model, rows.X[some], rows.y[some])
     words = "Between the hinges, where a hidden unit starts to fire, the function is linear."
-    svg = picture("function", "The function", lambda ax: draw(ax=ax))
-    return section("function", "The function and its hinges", text(words), gallery((svg, "")))
+    return display_section("function", "The function and its hinges", words, draw)
 
 
 def training_section(model: BaseANMIN) -> str:
     draw = partial(TrainingDisplay.from_estimator, model)
-    svg = picture("training", "Training curve", lambda ax: draw(ax=ax), 3.8)
     steps = len(model.history_) - 1
     words = f"{steps:,} iterations; the loss is the mean squared error plus the penalty."
-    return section("training", "Training", text(words), gallery((svg, "")))
+    return display_section("training", "Training", words, draw, 3.8)
 
 
 def path_section(model: BaseANMIN) -> str:
     if not model.path_:
         return ""
     draw = partial(PathDisplay.from_estimator, model)
-    svg = picture("path", "Penalty path", lambda ax: draw(ax=ax))
     words = "The penalty was walked down from the left, and chosen on rows held out of training."
-    return section("path", "Choice of the penalty", text(words), gallery((svg, "")))
+    return display_section("path", "Choice of the penalty", words, draw)
+
+
+def display_section(
+    name: str, title: str, words: str, draw: Callable[..., object], height: float = 3.2
+) -> str:
+    svg = picture(name, title, lambda ax: draw(ax=ax), height)
+    return section(name, title, text(words), gallery((svg, "")))
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
@@ -257,6 +251,6 @@ def making_section(s: Subject) -> str:
     rows += [
         ["estimator", type(s.model).__name__],
         ["settings", ", ".join(changed) or "the defaults"],
-        ["penalty lam", number(s.model.lam_)],
+        ["penalty lam", number(s.model.lam_ or 0.0)],
     ]
     return section("making", "How it was made", table([], rows, "words"))

@@ -20,7 +20,8 @@ from anmin.cli.app import (
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
-    from anmin.cli.page import LabelledRows, Subject
+    from anmin.cli.measures import LabelledRows
+    from anmin.cli.page import Subject
     from anmin.cli.schema import Schema
     from anmin.cli.tables import Sheet
 
@@ -59,15 +60,13 @@ def report(
       anmin report houses.anmin --data test.csv -o report.html
     """
     from anmin.cli.schema import open_model
-    from anmin.cli.tables import read
 
     if output is not None:
         check_output(output, (".html", ".htm"), (model, Path(data or model)))
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet = schema.align(read(data, header, schema.inputs.categories), header is False)
-        rows = labelled_rows(network, schema, sheet, target, allow_unknown)
+        rows = labelled_rows(network, schema, schema.read(data, header), target, allow_unknown)
     subject = subject_of(network, schema, model.name, rows)
     show(subject, output, as_json)
 
@@ -78,7 +77,7 @@ def labelled_rows(
 ) -> "LabelledRows":  # fmt: skip
     """The rows of a table, with their true targets and their weights if there are any."""
     from anmin.cli.columns import numbers, target_values
-    from anmin.cli.page import LabelledRows
+    from anmin.cli.measures import LabelledRows
 
     targets = target or schema.targets
     if len(targets) != len(schema.targets):

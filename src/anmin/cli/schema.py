@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import is_classifier
 
 from anmin import load_model
+from anmin.cli import tables
 from anmin.cli.app import InputError, note
 from anmin.cli.columns import Inputs
 from anmin.cli.measures import LABELS
@@ -16,7 +17,6 @@ from anmin.cli.tables import Sheet, quoted
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
-LARGEST = 1e300
 SUMMARY = {
     "data": str, "rows_train": int, "rows_test": int, "refitted_on_all_rows": bool,
     "interrupted": bool, "seconds": float, "train": dict, "test": dict,
@@ -81,16 +81,17 @@ class Schema:
         names(encoded.encoded)
         return cls(encoded, targets, names(table["columns"]), header, weight, summary)
 
-    def align(self, sheet: Sheet, by_place: bool) -> Sheet:
-        """The table under the names of the training table, where it has no names itself.
+    def read(self, source: str, header: bool | None) -> Sheet:
+        """A table, under the names of the training table where it has no names itself.
 
         Without a header, as many columns as there are inputs are the inputs, and as many as the
         training table had are those; both in their order there. For a model whose own table had a
-        header, that must be asked for (`by_place`).
+        header, that must be asked for, by `header` False.
         """
+        sheet = tables.read(source, header, self.inputs.categories)
         if sheet.header:
             return sheet
-        if self.header and not by_place:
+        if self.header and header is not False:
             raise InputError(
                 f"{sheet.name} has no header, and the model looks for {quoted(self.inputs.names)}; "
                 "--no-header takes the columns in the model's order"
@@ -120,18 +121,13 @@ def check_summary(summary: Any, targets: Sequence[str]) -> None:
     require(isinstance(summary, dict), "summary must be a dictionary")
     for key, kind in SUMMARY.items() if summary else ():
         value = summary[key]
-        good = is_number(value, kind) if kind in (int, float) else isinstance(value, kind)
+        good = type(value) in (int, float) if kind is float else type(value) is kind
         require(good, f"{key} of its summary is {value!r:.40}")
     for part in ("train", "test") if summary else ():
         require(not summary[part] or set(summary[part]) == set(targets), "errors of other targets")
         for found in summary[part].values():
             good = isinstance(found, dict) and found.keys() <= LABELS.keys()
-            require(good and all(map(is_number, found.values())), f"errors of {found!r:.40}")
-
-
-def is_number(value: Any, kind: type = float) -> bool:
-    """Whether it is a number: no boolean, and no integer that is too large for a float."""
-    return type(value) in (int, kind) and not abs(value) > LARGEST
+            require(good and all(type(v) in (int, float) for v in found.values()), "strange errors")
 
 
 def require(good: bool, complaint: str) -> None:

@@ -9,7 +9,7 @@ has seen more, and the test error is an honest, slightly high estimate of its er
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from sklearn.model_selection import train_test_split
 
 from anmin.cli.app import InputError, interruptible, note
 from anmin.cli.columns import choose_inputs, numbers, require_columns, target_values
-from anmin.cli.measures import Errors, errors, prediction_cost
+from anmin.cli.measures import Errors, LabelledRows, errors, prediction_cost
 from anmin.cli.progress import FitProgress
 from anmin.cli.schema import Schema
 from anmin.cli.tables import Sheet, quoted
@@ -44,23 +44,6 @@ class Roles:
     classify: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRows:
-    """A training table, taken apart."""
-
-    schema: Schema
-    X: pd.DataFrame
-    y: np.ndarray
-    weight: np.ndarray | None = None
-
-    def rows(self, chosen: np.ndarray) -> "TrainingRows":
-        weight = None if self.weight is None else self.weight[chosen]
-        return TrainingRows(self.schema, self.X.iloc[chosen], self.y[chosen], weight)
-
-    def errors_of(self, model: "BaseANMIN") -> Errors:
-        return errors(model, self.X.to_numpy(), self.y, self.weight, self.schema.targets)
-
-
 @dataclass(slots=True)
 class TrainedModel:
     """The model to save and what is known about it."""
@@ -70,27 +53,22 @@ class TrainedModel:
     test: Errors = field(default_factory=dict)
     rows_train: int = 0
     rows_test: int = 0
-    refitted: bool = False
+    refitted_on_all_rows: bool = False
     interrupted: bool = False
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "estimator": type(self.model).__name__,
-            "rows_train": self.rows_train,
-            "rows_test": self.rows_test,
-            "refitted_on_all_rows": self.refitted,
-            "interrupted": self.interrupted,
-            "seconds": round(self.seconds, 3),
-            "lam": float(self.model.lam_),
-            "iterations": int(self.model.n_iter_),
-            **prediction_cost(self.model),
-            "train": self.train,
-            "test": self.test,
+        """All of it, ready for JSON."""
+        model = self.model
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "model"} | {
+            "estimator": type(model).__name__,
+            "lam": float(model.lam_ or 0.0),
+            "iterations": int(model.n_iter_),
+            **prediction_cost(model),
         }
 
 
-def take_apart(sheet: Sheet, roles: Roles) -> TrainingRows:
+def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
     """Inputs, targets and weights of a table, or an error that names what is wrong."""
     columns = sheet.columns
     if not sheet.header:
@@ -112,55 +90,56 @@ def take_apart(sheet: Sheet, roles: Roles) -> TrainingRows:
     weight = numbers(sheet, given)[:, 0] if given else None
     inputs = choose_inputs(sheet, chosen, roles.one_hot)
     schema = Schema(inputs, tuple(roles.targets), tuple(columns), sheet.header, roles.weight)
-    return TrainingRows(schema, inputs.encode(sheet), y, weight)
+    return schema, LabelledRows(inputs.encode(sheet).to_numpy(), y, weight)
 
 
-def train(model: "BaseANMIN", data: TrainingRows, test_size: float, refit: bool) -> TrainedModel:
+def train(
+    model: "BaseANMIN", schema: Schema, rows: LabelledRows, test_size: float, refit: bool
+) -> TrainedModel:
     """Fit, test on rows held out, and fit again on all rows if that is wanted."""
     started = perf_counter()
-    kept, held_out = split(model, data, test_size)
+    kept, held_out = split(model, rows, test_size)
     again = refit and held_out is not None
     with interruptible() as interrupts, FitProgress() as progress:
         tested = clone(model)
         if again and model.max_time is not None:
             tested.max_time = model.max_time / 2
-        warned = fit(tested, kept, progress)
-        trained = TrainedModel(tested, kept.errors_of(tested), rows_train=len(kept.y))
+        warned = fit(tested, schema, kept, progress)
+        trained = TrainedModel(tested, errors(tested, kept, schema.targets), rows_train=len(kept.y))
         if held_out is not None:
             trained.rows_test = len(held_out.y)
-            trained.test = held_out.errors_of(tested)
+            trained.test = errors(tested, held_out, schema.targets)
         if again and not interrupts:
             final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
-            warned += fit(final, data, progress)
+            warned += fit(final, schema, rows, progress)
             if not interrupts:  # else the tested model is the better one
-                trained.model, trained.refitted = final, True
-                trained.train = data.errors_of(final)
+                trained.model, trained.refitted_on_all_rows = final, True
+                trained.train = errors(final, rows, schema.targets)
                 final.set_params(max_time=model.max_time, warm_start=model.warm_start)
         trained.interrupted = bool(interrupts)
-    trained.seconds = perf_counter() - started
+    trained.seconds = round(perf_counter() - started, 3)
     for message in dict.fromkeys(warned):
         note(message)
     return trained
 
 
 def split(
-    model: "BaseANMIN", data: TrainingRows, test_size: float
-) -> tuple[TrainingRows, TrainingRows | None]:
+    model: "BaseANMIN", rows: LabelledRows, test_size: float
+) -> tuple[LabelledRows, LabelledRows | None]:
     """Rows to fit on, and rows to test on unless `test_size` is 0."""
     if test_size == 0:
-        return data, None
-    n = len(data.y)
+        return rows, None
+    n = len(rows.y)
     if not 1.5 <= n * test_size <= n - 2:
         raise InputError(
             f"{n} rows are too few to hold out a share of {test_size:g} for testing; "
             "--test-size 0 fits on all of them, without a test"
         )
-    even = data.y if is_classifier(model) and can_stratify(data.y, test_size) else None
-    parts = train_test_split(
+    even = rows.y if is_classifier(model) and can_stratify(rows.y, test_size) else None
+    kept, held_out = train_test_split(
         np.arange(n), test_size=test_size, random_state=model.random_state, stratify=even
     )
-    kept, held_out = (data.rows(part) for part in parts)
-    return kept, held_out
+    return rows.part(kept), rows.part(held_out)
 
 
 def can_stratify(y: np.ndarray, test_size: float) -> bool:
@@ -170,13 +149,14 @@ def can_stratify(y: np.ndarray, test_size: float) -> bool:
     return bool(counts.min() >= 2 and room >= len(counts) + 1)
 
 
-def fit(model: "BaseANMIN", data: TrainingRows, progress: FitProgress) -> list[str]:
+def fit(model: "BaseANMIN", schema: Schema, rows: LabelledRows, progress: FitProgress) -> list[str]:
     """Fit, shown on standard error, and return what the fit warned of."""
-    progress.begin(f"fitting {len(data.y):,} rows")
+    progress.begin(f"fitting {len(rows.y):,} rows")
+    X = pd.DataFrame(rows.X, columns=schema.inputs.encoded)
     with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:
-            model.fit(data.X, data.y, sample_weight=data.weight)
+            model.fit(X, rows.y, sample_weight=rows.weight)
         except UNUSABLE as error:
             raise InputError(str(error)) from error
     return [str(entry.message) for entry in caught]

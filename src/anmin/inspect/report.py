@@ -15,7 +15,9 @@ from anmin.linsolve import Status
 from anmin.solvers.audit import Audit, audit
 from anmin.solvers.problem import Problem
 
-KINDS = {"str": str, "int": int, "float": (int, float), "bool": bool, "None": type(None)}
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "str": str, "int": int, "float": (int, float), "bool": bool, "None": type(None),
+}  # fmt: skip
 SETTLED = "further steps gain too little, but the gradient is not small."
 FINISHED = "all iterations were made."
 STEPS = (Status.START, Status.SOLVED, Status.FLOORED, Status.REINITIALISED)  # end nothing

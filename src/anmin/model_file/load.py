@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from anmin.history import Fit, Step
+from anmin.inspect import Report
 from anmin.intervals import Intervals
 from anmin.linsolve import Status
 from anmin.model_file.container import (
@@ -22,7 +23,6 @@ from anmin.model_file.container import (
 )
 from anmin.model_file.values import decode, number, read_float, read_table
 from anmin.network import Network
-from anmin.inspect import Report
 from anmin.solvers.penalty import PathStep
 from anmin.sources import Scaling
 
