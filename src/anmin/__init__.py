@@ -21,5 +21,7 @@ if not TYPE_CHECKING:
             return getattr(home, name)
         try:
             return import_module(f"anmin.{name}")
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if error.name != f"anmin.{name}":  # but a library that the module needs
+                raise
             raise AttributeError(f"module 'anmin' has no attribute {name!r}") from None

@@ -128,7 +128,8 @@ def test_module_is_the_command():
 def test_import_anmin_imports_no_extra():
     """Beside those that scikit-learn itself imports where it finds them."""
     code = (
-        "import sys, sklearn.linear_model; before = set(sys.modules); import anmin; "
+        "import sys, sklearn.linear_model; before = set(sys.modules); "
+        "from anmin import ANMINRegressor, load_model; "
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -136,3 +137,13 @@ def test_import_anmin_imports_no_extra():
     assert "anmin" in imported
     extras = "typer rich matplotlib pooch torch dask distributed pyarrow pandas onnx onnxruntime"
     assert imported.isdisjoint(extras.split())
+
+
+def test_import_anmin_takes_no_time_and_its_names_are_there():
+    code = (
+        "import sys, anmin; print(*{'numpy', 'sklearn'} & set(sys.modules)); "
+        "anmin.ANMINRegressor, anmin.load_model, anmin.sources.CSVSource; "
+        "print(hasattr(anmin, 'nothing'), hasattr(anmin, '__wrapped__'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["", "False False"]

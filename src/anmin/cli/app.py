@@ -14,6 +14,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -66,14 +67,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+column = partial(typer.Option, rich_help_panel="Columns")
+HEADER = "Whether the first row of a CSV file names the columns. By default, if it holds text."
 HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row of a CSV file names the columns. By default, if it holds text.",
-        show_default=False,
-        rich_help_panel="Columns",
-    ),
+    bool | None, column("--header/--no-header", help=HEADER, show_default=False)
+]
+UnknownOption = Annotated[
+    bool, column("--allow-unknown", help="Predict rows with an unknown category, as having none.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 SeedOption = Annotated[
@@ -82,14 +82,6 @@ SeedOption = Annotated[
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File from anmin fit.")]
 DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .npz; - for a pipe.")
-]
-UnknownOption = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unknown",
-        help="Predict rows with an unknown category, as having none.",
-        rich_help_panel="Columns",
-    ),
 ]
 
 

@@ -21,6 +21,7 @@ from anmin.cli.app import (
     UnknownOption,
     app,
     check_output,
+    column,
     interruptible,
     plain_console,
     print_json,
@@ -35,11 +36,7 @@ if TYPE_CHECKING:
 
 # ---- predict ------------------------------------------------------------------------------------
 
-Keep = typer.Option(
-    metavar="NAME",
-    help="Column to copy beside the predictions; may be repeated.",
-    rich_help_panel="Columns",
-)
+Keep = column(metavar="NAME", help="Column to copy beside the predictions; may be repeated.")
 Predictions = typer.Option(
     "--output", "-o", metavar="FILE", help=".csv, .tsv, .parquet or .npz; - to print."
 )
@@ -86,9 +83,8 @@ def predict(
     X = schema.inputs.encode(sheet, allow_unknown)
     schema.mention_unused(sheet, kept)
     said = predictions(network, schema.targets, X, proba, std)
-    table = side_by_side(sheet, kept, said)
     with interruptible():
-        write(output, table)
+        write(output, side_by_side(sheet, kept, said))
 
 
 def side_by_side(sheet: "Sheet", kept: list[str], said: dict[str, Any]) -> "pd.DataFrame":

@@ -16,6 +16,7 @@ from anmin.cli.app import (
     SeedOption,
     app,
     check_output,
+    column,
     interruptible,
     plain_console,
     print_json,
@@ -46,7 +47,6 @@ categories.
   anmin fit abalone.csv -t x7     without header: x0, x1, …
 """
 
-column = partial(typer.Option, rich_help_panel="Columns")
 setting = partial(typer.Option, rich_help_panel="Network and solver")
 
 Target = column("--target", "-t", metavar="NAME", help="Column to predict; may be repeated.")

@@ -13,6 +13,7 @@ from anmin.cli.app import (
     UnknownOption,
     app,
     check_output,
+    column,
     interruptible,
     plain_console,
     print_json,
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
 
 Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
 Output = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
-Target = typer.Option(
-    "--target",
-    "-t",
-    metavar="NAME",
-    help="Column of the truth, where its name differs.",
-    rich_help_panel="Columns",
+Target = column(
+    "--target", "-t", metavar="NAME", help="Column of the truth, where its name differs."
 )
 
 

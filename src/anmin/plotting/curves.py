@@ -71,6 +71,8 @@ class TrainingDisplay:
         self.axes_[-1].set_xlabel("seconds")
         if spans_decades(self.loss):
             self.axes_[0].set_yscale("log")
+        else:
+            self.axes_[0].ticklabel_format(axis="y", useOffset=False)  # losses that can be read
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         return self
 
