@@ -140,7 +140,7 @@ def inputs_section(s: Subject, found: dict[str, float]) -> str:
     draw = partial(parts.draw_bars, shares=most, label=label)
     svg = picture("inputs", "Importance of the inputs", draw, 1.0 + 0.24 * len(most))
     rows = [[name, number(value)] for name, value in most.items()]
-    both = f'<div class="pair">{gallery((svg, ""))}{table(["input", label], rows)}</div>'
+    both = f'<div class="pair">{gallery(svg)}{table(["input", label], rows)}</div>'
     return section("inputs", "Most important inputs", text(words), both)
 
 
@@ -159,10 +159,8 @@ def residuals_section(s: Subject, rows: LabelledRows) -> str:
             f"{name}: residuals": partial(parts.draw_residuals, y=y, said=f),
             f"{name}: histogram of the residuals": partial(parts.draw_histogram, y=y, said=f),
         }
-        shown += [
-            (picture(f"residuals-{k}-{i}", caption, draw), caption)
-            for i, (caption, draw) in enumerate(pictures.items())
-        ]
+        for i, (caption, draw) in enumerate(pictures.items()):
+            shown.append(picture(f"residuals-{k}-{i}", caption, draw, caption=caption))
     return section("residuals", "Residuals", gallery(*shown))
 
 
@@ -171,11 +169,11 @@ def class_section(model: BaseANMIN, y: np.ndarray, said: np.ndarray) -> str:
     best, sure = model.classes_[said.argmax(axis=1)], said.max(axis=1)
     confusion = partial(parts.draw_confusion, y=y, said=best, classes=model.classes_)
     reliability = partial(parts.draw_reliability, right=best == y, confidence=sure)
-    captions = ("Share of each true class", "Reliability")
-    shown = [
-        (picture(f"residuals-{i}", captions[i], draw, 3.4), captions[i])
-        for i, draw in enumerate((confusion, reliability))
-    ]
+    shares, trust = "Share of each true class", "Reliability"
+    shown = (
+        picture("residuals-0", shares, confusion, 3.4, shares),
+        picture("residuals-1", trust, reliability, 3.4, trust),
+    )
     return section("residuals", "Right and wrong", gallery(*shown))
 
 
@@ -190,7 +188,7 @@ def dependence_section(s: Subject, rows: LabelledRows, ranked: dict[str, float])
         draw = partial(
             parts.draw_dependence, model=s.model, X=rows.X, feature=places[name], name=name
         )
-        shown.append((picture(f"dependence-{i}", f"Dependence on {name}", draw), ""))
+        shown.append(picture(f"dependence-{i}", f"Dependence on {name}", draw))
     words = "The prediction, averaged over the rows, with one input set to each of its values."
     return section("dependence", "Partial dependence", text(words), gallery(*shown))
 
@@ -223,7 +221,7 @@ def display_section(
     name: str, title: str, words: str, draw: Callable[..., object], height: float = 3.2
 ) -> str:
     svg = picture(name, title, lambda ax: draw(ax=ax), height)
-    return section(name, title, text(words), gallery((svg, "")))
+    return section(name, title, text(words), gallery(svg))
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:

@@ -102,13 +102,9 @@ def text(words: str) -> str:
     return f"<p>{escape(words)}</p>"
 
 
-def gallery(*pictures: tuple[str, str]) -> str:
-    """Pictures with their captions, side by side where there is room."""
-    shown = "".join(
-        f"<figure>{svg}{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}</figure>"
-        for svg, caption in pictures
-    )
-    return f'<div class="gallery">{shown}</div>'
+def gallery(*figures: str) -> str:
+    """Pictures, side by side where there is room."""
+    return f'<div class="gallery">{"".join(figures)}</div>'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
@@ -127,11 +123,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbe
 # ---- pictures -----------------------------------------------------------------------------------
 
 
-def picture(name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2) -> str:
-    """An SVG element with what `draw` draws into an Axes.
+def picture(
+    name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2, caption: str = ""
+) -> str:
+    """An SVG figure with what `draw` draws into an Axes.
 
-    >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1])).startswith("<svg role")
-    True
+    >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
+    '<figure><svg role'
     """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(4.6, height), layout="constrained")
@@ -143,7 +141,9 @@ def picture(name: str, title: str, draw: Callable[[Axes], object], height: float
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
     svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{below}</figure>"
 
 
 def draw_bars(ax: Axes, shares: Mapping[str, float], label: str) -> None:
