@@ -23,8 +23,8 @@ from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
+from anmin.inspect.report import Report, report_on
 from anmin.network import Network
-from anmin.report import Report, report_on
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.sources import (
     RawSource,

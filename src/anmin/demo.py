@@ -8,11 +8,11 @@ pairs of learning rate and batch size tried on this very picture; the better of 
 Ours runs at its defaults.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from math import nan
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -31,8 +31,11 @@ from threadpoolctl import threadpool_limits
 
 from anmin import ANMINRegressor
 from anmin.datasets import draw_shape, signed_distance
+from anmin.engine import listening
+from anmin.files import open_atomically
 
 Array = NDArray[np.float64]
+Share = Callable[[float], None]  # of the work that is done
 Notify = Callable[[str, float], None]  # method, share of its work that is done
 Steps = Iterator[tuple[float, MLPRegressor]]  # seconds so far, the network then
 
@@ -44,7 +47,7 @@ FORMATS = (".png", ".pdf", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DemoSettings:
     """What every method is given; the time limit is in seconds and for each."""
 
     side: int = 160
@@ -54,38 +57,29 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
-    """A network and how it was reached."""
+class DemoFit:
+    """A network, how it was reached, and once it is judged its errors and its picture."""
 
     predict: Callable[[Array], Array]
     parameters: int
     seconds: float
     curve: Array  # (steps, 2): seconds, training MSE
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """One row of the table, with its picture and its training MSE against seconds."""
-
-    method: str
-    train_mse: float
-    test_mse: float
-    seconds: float
-    parameters: int
-    field: Array  # (side, side)
-    curve: Array  # (steps, 2)
+    method: str = ""
+    train_mse: float = nan
+    test_mse: float = nan
+    field: Array = field(default_factory=lambda: np.empty((0, 0)))  # (side, side)
 
 
 @dataclass(frozen=True, slots=True)
 class Demo:
     """The target and the fits, ours first."""
 
-    settings: Settings
+    settings: DemoSettings
     target: Array  # (side, side)
-    fits: tuple[Fit, ...]
+    fits: tuple[DemoFit, ...]
 
     @property
-    def rival(self) -> Fit:
+    def rival(self) -> DemoFit:
         """The better of the fits that are not ours."""
         return min(self.fits[1:], key=lambda fit: fit.test_mse)
 
@@ -96,52 +90,45 @@ class Demo:
         return {"settings": asdict(self.settings), "results": rows}
 
 
-def run(settings: Settings, notify: Notify) -> Demo:
+def run(settings: DemoSettings, notify: Notify) -> Demo:
     """Build the data, fit every method, and score it on the rows held out."""
     X, y = signed_distance(draw_shape(settings.side))
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.2, random_state=settings.seed
     )
-    trainers: dict[str, Callable[[Array, Array, Settings], Trained]] = {
-        OURS: train_ours,
-        ADAM: partial(train_adam, notify=notify),
-        LBFGS: partial(train_lbfgs, notify=notify),
-    }
     fits = []
-    for method, train in trainers.items():
+    for method, train in TRAINERS.items():
         notify(method, 0.0)
         with threadpool_limits(1):  # the fastest for matrices as small as these, and fair
-            net = train(X_train, y_train, settings)
+            fit = train(X_train, y_train, settings, partial(notify, method))
         notify(method, 1.0)
-        train_mse, test_mse = (
-            float(mean_squared_error(t, net.predict(Z)))
-            for Z, t in ((X_train, y_train), (X_test, y_test))
-        )
-        field = net.predict(X).reshape(settings.side, settings.side)
-        fits.append(Fit(method, train_mse, test_mse, net.seconds, net.parameters, field, net.curve))
-    return Demo(settings, y.reshape(field.shape), tuple(fits))
+        train_mse = float(mean_squared_error(y_train, fit.predict(X_train)))
+        test_mse = float(mean_squared_error(y_test, fit.predict(X_test)))
+        image = fit.predict(X).reshape(settings.side, settings.side)
+        judged = replace(fit, method=method, train_mse=train_mse, test_mse=test_mse, field=image)
+        fits.append(judged)
+    return Demo(settings, y.reshape(image.shape), tuple(fits))
 
 
-def train_ours(X: Array, y: Array, settings: Settings) -> Trained:
+def train_ours(X: Array, y: Array, settings: DemoSettings, notify: Share) -> DemoFit:
     """Our estimator on raw X and y, at its defaults."""
     model = ANMINRegressor(
         settings.n_hidden, max_time=settings.max_time, random_state=settings.seed
     )
     start = perf_counter()
-    model.fit(X, y)
+    with listening(lambda step, _: notify(max(step.share, 1e-9))):
+        model.fit(X, y)
     seconds = perf_counter() - start
     curve = np.array([(step.seconds, step.mse) for step in model.history_])
-    return Trained(model.predict, count_parameters(model), seconds, curve)
+    return DemoFit(model.predict, count_parameters(model), seconds, curve)
 
 
-def train_adam(X: Array, y: Array, settings: Settings, notify: Notify) -> Trained:
+def train_adam(X: Array, y: Array, settings: DemoSettings, notify: Share) -> DemoFit:
     """MLPRegressor's Adam, an epoch a call: this is what its `fit` does, with a clock to it."""
     mlp = MLPRegressor(
-        hidden_layer_sizes=(settings.n_hidden,),
-        learning_rate_init=0.02,
-        batch_size=min(500, len(X)),
-        random_state=settings.seed,
-    )
+        hidden_layer_sizes=(settings.n_hidden,), random_state=settings.seed,
+        learning_rate_init=0.02, batch_size=min(500, len(X)),
+    )  # fmt: skip
 
     def steps(Z: Array, t: Array) -> Steps:
         seconds = 0.0
@@ -149,40 +136,36 @@ def train_adam(X: Array, y: Array, settings: Settings, notify: Notify) -> Traine
             start = perf_counter()
             mlp.partial_fit(Z, t)
             seconds += perf_counter() - start
-            notify(ADAM, seconds / settings.max_time)
+            notify(seconds / settings.max_time)
             yield seconds, mlp
 
     return train_mlp(X, y, steps)
 
 
-def train_lbfgs(X: Array, y: Array, settings: Settings, notify: Notify) -> Trained:
+def train_lbfgs(X: Array, y: Array, settings: DemoSettings, notify: Share) -> DemoFit:
     """MLPRegressor's L-BFGS, which shows no curve: fitted afresh with ever more iterations."""
 
     def steps(Z: Array, t: Array) -> Steps:
-        affordable = 32
-        max_iter = 0
+        affordable, max_iter = 32, 0
         while affordable > 1.1 * max_iter:
             max_iter = min(affordable, max(2 * max_iter, 32))
             mlp = MLPRegressor(
-                hidden_layer_sizes=(settings.n_hidden,),
-                solver="lbfgs",
-                max_iter=max_iter,
-                tol=1e-6,
-                random_state=settings.seed,
-            )
+                hidden_layer_sizes=(settings.n_hidden,), random_state=settings.seed,
+                solver="lbfgs", max_iter=max_iter, tol=1e-6,
+            )  # fmt: skip
             start = perf_counter()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 mlp.fit(Z, t)
             seconds = perf_counter() - start
-            notify(LBFGS, seconds / settings.max_time)
+            notify(seconds / settings.max_time)
             yield seconds, mlp
             affordable = int(mlp.n_iter_ * settings.max_time / seconds)
 
     return train_mlp(X, y, steps)
 
 
-def train_mlp(X: Array, y: Array, steps: Callable[[Array, Array], Steps]) -> Trained:
+def train_mlp(X: Array, y: Array, steps: Callable[[Array, Array], Steps]) -> DemoFit:
     """Standardise X and y, take the steps, and note the training MSE after each, off the clock."""
     x_scale, y_scale = StandardScaler().fit(X), StandardScaler().fit(y[:, None])
 
@@ -192,10 +175,13 @@ def train_mlp(X: Array, y: Array, steps: Callable[[Array, Array], Steps]) -> Tra
     curve = []
     for seconds, mlp in steps(x_scale.transform(X), y_scale.transform(y[:, None]).ravel()):
         curve.append((seconds, mean_squared_error(y, predict(mlp, X))))
-    return Trained(partial(predict, mlp), count_parameters(mlp), seconds, np.array(curve))
+    return DemoFit(partial(predict, mlp), count_parameters(mlp), seconds, np.array(curve))
 
 
-def count_parameters(model: Any) -> int:
+TRAINERS = {OURS: train_ours, ADAM: train_adam, LBFGS: train_lbfgs}
+
+
+def count_parameters(model: ANMINRegressor | MLPRegressor) -> int:
     """Weights and biases of both layers."""
     return sum(part.size for part in [*model.coefs_, *model.intercepts_])
 
@@ -220,7 +206,8 @@ def draw(demo: Demo, path: Path) -> None:
         f"{side} × {side} pixels in a network of {n_hidden} hidden units, "
         f"{shown[0].parameters} numbers (a fifth of the pixels held out)"
     )
-    save(figure, path)
+    with open_atomically(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=110)
 
 
 def draw_maps(axes: NDArray[Any], maps: dict[str, Array], label: str) -> None:
@@ -236,13 +223,13 @@ def draw_outlines(axes: NDArray[Any], maps: dict[str, Array], target: Array) -> 
     """The zero level set of each map, over the outline of the shape."""
     sky, black = ("#56B4E9", 3.0), ("black", 1.2)
     for axis, values in zip(axes, maps.values(), strict=True):
-        for field, (colour, width) in ((target, sky), (values, black)):
-            axis.contour(field, levels=[0], colors=colour, linewidths=width)
+        for level, (colour, width) in ((target, sky), (values, black)):
+            axis.contour(level, levels=[0], colors=colour, linewidths=width)
     lines = [Line2D([], [], color=colour, linewidth=width) for colour, width in (sky, black)]
     axes[0].legend(lines, ["true outline", "zero level set"], loc="upper right", fontsize="small")
 
 
-def draw_curves(axis: Axes, fits: tuple[Fit, ...]) -> None:
+def draw_curves(axis: Axes, fits: tuple[DemoFit, ...]) -> None:
     """Training MSE against seconds; a dot is the network that was returned."""
     for fit in fits:
         colour = COLOURS[fit.method]
@@ -253,13 +240,3 @@ def draw_curves(axis: Axes, fits: tuple[Fit, ...]) -> None:
     axis.grid(which="both", alpha=0.25)
     axis.set_ylim(top=5 * axis.get_ylim()[1])  # room for the legend
     axis.legend(loc="upper right")
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write the whole picture or nothing."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(part, format=path.suffix[1:].lower(), dpi=110)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

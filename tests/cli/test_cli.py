@@ -22,8 +22,8 @@ from anmin.cli import app
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Run a command line in an empty folder, with a small demo."""
-    small = partial(demo.Settings, side=24, n_hidden=8, max_time=0.1)
-    monkeypatch.setattr(demo, "Settings", small)
+    small = partial(demo.DemoSettings, side=24, n_hidden=8, max_time=0.1)
+    monkeypatch.setattr(demo, "DemoSettings", small)
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(app, words, env={"COLUMNS": "120"})
 
@@ -49,7 +49,11 @@ def test_demo_speaks_json(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("output", "complaint"),
-    [("cat.bmp", "must end in"), ("nowhere/cat.png", "not there"), ("folder.png", "is a folder")],
+    [
+        ("cat.bmp", "must end in"),
+        ("nowhere/cat.png", "there is no folder"),
+        ("folder.png", "is a folder"),
+    ],
 )
 def test_a_bad_output_is_refused_before_the_work(run, tmp_path, monkeypatch, output, complaint):
     (tmp_path / "folder.png").mkdir()
@@ -129,7 +133,8 @@ def test_module_is_the_command():
 def test_import_anmin_imports_no_extra():
     """Beside those that scikit-learn itself imports where it finds them."""
     code = (
-        "import sys, sklearn.linear_model; before = set(sys.modules); import anmin; "
+        "import sys, sklearn.linear_model; before = set(sys.modules); "
+        "from anmin import ANMINRegressor, load_model; "
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -137,3 +142,13 @@ def test_import_anmin_imports_no_extra():
     assert "anmin" in imported
     extras = "typer rich matplotlib pooch torch dask distributed pyarrow pandas onnx onnxruntime"
     assert imported.isdisjoint(extras.split())
+
+
+def test_import_anmin_takes_no_time_and_its_names_are_there():
+    code = (
+        "import sys, anmin; print(*{'numpy', 'sklearn'} & set(sys.modules)); "
+        "anmin.ANMINRegressor, anmin.load_model, anmin.sources.CSVSource; "
+        "print(hasattr(anmin, 'nothing'), hasattr(anmin, '__wrapped__'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["", "False False"]

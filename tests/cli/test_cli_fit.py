@@ -2,6 +2,7 @@
 
 import json
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from typer.testing import CliRunner
 
 from anmin import ANMINClassifier, ANMINRegressor, history, load_model
 from anmin.cli import app
-from anmin.cli.progress import FitProgress, standing, watching
+from anmin.cli.progress import FitProgress, standing
+from anmin.engine import listening
 
 QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
 
@@ -153,12 +155,12 @@ def test_a_class_too_rare_to_be_split_evenly(run):
 
 
 def test_the_settings_reach_the_estimator(run):
-    words = ("--slope", "0.1", "--solver", "anmin", "--n-init", "1", "--device", "cpu", "--seed",
+    words = ("--slope", "0.1", "--solver", "anmin", "--device", "cpu", "--seed",
              "7", "--intervals", "--max-time", "100")  # fmt: skip
     fit(run, "-t", "price", *words)
     found = load_model("m.anmin").get_params()
     expected = {
-        "slope": 0.1, "solver": "anmin", "n_init": 1, "device": "cpu", "random_state": 7,
+        "slope": 0.1, "solver": "anmin", "device": "cpu", "random_state": 7,
         "intervals": True, "max_time": 100, "n_hidden": 4, "lam": 1e-3, "max_iter": 5,
     }  # fmt: skip
     assert expected.items() <= found.items()
@@ -221,7 +223,8 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_table_is_read(ru
     assert run("fit", "things.csv", "-t", "price", "-o", "no/m.anmin").exit_code == 2
 
 
-def test_a_folder_that_is_not_ours_is_refused(run, monkeypatch):
+def test_a_file_that_is_not_ours_is_refused(run, monkeypatch, tmp_path):
+    (tmp_path / "things.anmin").touch()
     monkeypatch.setattr("os.access", lambda *_: False)
     result = run("fit", "things.csv", "-t", "price")
     assert result.exit_code == 2
@@ -306,18 +309,30 @@ def test_a_watched_fit_is_the_same_fit(cls, solver):
     plain, watched = (cls(4, solver=solver, max_iter=5, random_state=0) for _ in range(2))
     plain.fit(X, y)
     progress = FitProgress()
-    progress.name("test")
-    with watching(watched, progress):
+    progress.begin("test")
+    with listening(progress.hear):
         watched.fit(X, y)
     assert watched.solver == solver
     assert np.array_equal(watched.A_, plain.A_)
-    stand = standing(progress.running, progress.steps)
-    assert 0 < stand["completed"] <= 1
-    assert float(stand["loss"].removeprefix("loss ")) == pytest.approx(plain.loss_, rel=1e-3)
-    list(progress.get_renderables())
     (line,) = progress.tasks
-    assert line.completed > 0
-    assert line.fields["loss"] == stand["loss"]
+    assert 0 < line.completed <= 1
+    loss = float(line.fields["standing"].rpartition("loss ")[2])
+    assert loss >= plain.best_loss_ * (1 - 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("phase", "held_out", "words"),
+    [
+        ("path", 0.5, "choosing the penalty: held-out error 0.5 at lam = 0.001"),
+        ("descend", np.nan, "descending: loss 0.25"),
+        ("explore", 0.5, "moving idle units: loss 0.25, held-out error 0.5"),
+        ("", np.nan, "iterating: loss 0.25"),
+        ("polish", np.nan, "polish: loss 0.25"),
+    ],
+)
+def test_the_line_says_what_is_done_and_how_well(phase, held_out, words):
+    step = SimpleNamespace(phase=phase, held_out_mse=held_out, loss=0.25, lam=1e-3)
+    assert standing(step) == words
 
 
 def test_no_progress_where_nobody_looks(run):

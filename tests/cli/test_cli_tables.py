@@ -84,6 +84,7 @@ def test_npz_has_a_column_for_each_array_and_each_of_its_columns(tmp_path):
         ({"X": np.ones((3, 2)), "y": np.ones(2)}, "different lengths"),
         ({"X": np.ones((3, 2, 2))}, "1 or 2 axes"),
         ({"X": np.array([None, 1])}, "allow_pickle"),
+        ({"X": np.ones((3, 2)), "X1": np.ones(3)}, "more than one column called 'X1'"),
     ],
 )
 def test_npz_that_is_no_table(tmp_path, arrays, words):
@@ -98,6 +99,10 @@ def test_a_first_row_of_numbers_is_no_header(table):
     assert sheet.columns == ["x0", "x1"]
     assert len(sheet.table) == 2
     assert not table("1,,2\n3,4,5\n").header
+
+
+def test_a_number_has_no_underscores(table):
+    assert table("1_000,2_000\n3,4\n").columns == ["1_000", "2_000"]
 
 
 def test_the_header_can_be_said(table):
@@ -133,6 +138,8 @@ def test_numbers_are_read_to_the_last_digit(table):
         ("é,b\n1,2\n".encode("latin-1"), "t.csv", "not UTF-8"),
         ("a,b\n1,é\n".encode("latin-1"), "t.csv", "not UTF-8"),
         (CSV.encode("utf-16"), "t.csv", "not UTF-8"),
+        (CSV.encode("utf-16-le"), "t.csv", "not UTF-8"),
+        (CSV.encode("utf-16-be"), "t.csv", "not UTF-8"),
         (b"\x1f\x8bnonsense", "t.csv.gz", "cannot be read"),
         (b"nonsense", "t.parquet", "cannot be read"),
         (b"nonsense", "t.npz", "cannot be read"),
@@ -162,6 +169,7 @@ def test_booleans_and_numbers_among_missing_words_are_numbers(table):
         ("a,b\n1,\n2,3\n,\n", "'a' of t.csv has no value in row 3;"),
         ("a\n1\nnan\nNaN\n", "has no value in row 2 and 1 more"),
         ("a\n1\ninf\n", "infinite in row 2"),
+        ("a\n1_000\n2\n", "text in the column 'a' ('1_000' in row 1)"),
         ("a\n1\n2\n?\n", "text in the column 'a' ('?' in row 3)"),
         ("a\n2020-01-01\n", "text in the column 'a' ('2020-01-01' in row 1)"),
     ],

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib", reason='the demo needs the extra "cli"')
 from anmin import demo
 from anmin.datasets import draw_shape, signed_distance
 
-SMALL = demo.Settings(side=24, n_hidden=8, seed=1, max_time=0.3)
+SMALL = demo.DemoSettings(side=24, n_hidden=8, seed=1, max_time=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def test_picture_is_written_whole(result, tmp_path, suffix):
 
 
 def test_a_failed_picture_leaves_the_old_one(result, tmp_path, monkeypatch):
-    def half_written(self, path, **kwargs):
-        path.write_text("half")
+    def half_written(self, file, **kwargs):
+        file.write(b"half")
         raise OSError("disk full")
 
     monkeypatch.setattr(demo.Figure, "savefig", half_written)

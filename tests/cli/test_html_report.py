@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib", reason='the page needs the extra "cli"')
+pytest.importorskip("typer", reason='the page needs the extra "cli"')
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.html import Rows, Subject, report_page
-from anmin.html.measures import errors, input_weights, permutation_importance
+from anmin.cli.measures import LabelledRows, errors, input_weights, permutation_importance
+from anmin.cli.page import Subject, report_page
 
 pytestmark = pytest.mark.slow
 
@@ -82,12 +83,12 @@ def test_without_rows_the_page_shows_what_the_model_knows(model):
 
 
 def test_with_rows_the_page_judges_the_model(model):
-    text = report_page(Subject(model, "A model", Rows(*rows())))
+    text = report_page(Subject(model, "A model", LabelledRows(*rows())))
     page = check_page(text)
     assert page.sections == JUDGED
     counts = {name: len(found) for name, found in page.pictures.items()}
     assert counts == {"inputs": 1, "residuals": 3, "dependence": 3, "training": 1, "path": 1}
-    found = errors(model, *rows())["y"]
+    found = errors(model, LabelledRows(*rows()))["y"]
     assert f"{found['mse']:#.4g}" in text
     for words in ("MSE", "R²", "By permutation", "multiply-adds a row", "gradient"):
         assert words in text
@@ -101,7 +102,7 @@ def test_a_fit_without_a_path_has_no_such_section():
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_function_of_few_inputs_is_drawn(d):
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(*rows(d))
-    page = check_page(report_page(Subject(model, rows=Rows(*rows(d)))))
+    page = check_page(report_page(Subject(model, rows=LabelledRows(*rows(d)))))
     assert len(page.pictures["function"]) == 1
 
 
@@ -111,7 +112,7 @@ def test_a_classifier_shows_what_it_confuses(classes):
     label = np.array([f"class {k}" for k in range(classes)])
     target = label[np.searchsorted(np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]), y)]
     model = ANMINClassifier(6, lam=1e-3, max_iter=10, random_state=0).fit(X, target)
-    text = report_page(Subject(model, rows=Rows(X, target), targets=("kind",)))
+    text = report_page(Subject(model, rows=LabelledRows(X, target), targets=("kind",)))
     page = check_page(text)
     assert page.pictures["residuals"] == ["Share of each true class", "Reliability"]
     assert "accuracy" in text
@@ -122,7 +123,7 @@ def test_many_outputs_and_weights():
     X, y = rows()
     Y = np.column_stack([y, -y])
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, Y)
-    subject = Subject(model, rows=Rows(X, Y, np.ones(len(X))), targets=("up", "down"))
+    subject = Subject(model, rows=LabelledRows(X, Y, np.ones(len(X))), targets=("up", "down"))
     page = check_page(report_page(subject))
     assert len(page.pictures["residuals"]) == 6
     assert any("down" in name for name in page.pictures["residuals"])
@@ -133,7 +134,9 @@ def test_names_cannot_break_the_page():
     names = ["<script>alert(1)</script>", 'a"b & $x$ $', "–" * 60]
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, y)
     groups = {name: [k] for k, name in enumerate(names)}
-    subject = Subject(model, "<b>", Rows(X, y), groups, ("<i>",), making={"data": "<u>.csv"})
+    subject = Subject(
+        model, "<b>", LabelledRows(X, y), groups, ("<i>",), making={"data": "<u>.csv"}
+    )
     page = check_page(report_page(subject))
     assert page.sections[0] == "errors"
 
@@ -141,14 +144,14 @@ def test_names_cannot_break_the_page():
 def test_a_constant_column_and_a_network_without_units():
     X = np.column_stack([np.ones(30), np.arange(30.0)])
     model = ANMINRegressor(4, random_state=0).fit(X, np.ones(30))
-    page = check_page(report_page(Subject(model, rows=Rows(X, np.ones(30)))))
+    page = check_page(report_page(Subject(model, rows=LabelledRows(X, np.ones(30)))))
     assert len(page.pictures["dependence"]) == 1
 
 
 def test_many_inputs_are_cut_and_the_page_says_so():
     X = np.random.default_rng(0).normal(size=(60, 40))
     model = ANMINRegressor(3, lam=1e-2, max_iter=3, random_state=0).fit(X, X[:, 0])
-    assert "28 more are not" in report_page(Subject(model, rows=Rows(X, X[:, 0])))
+    assert "28 more are not" in report_page(Subject(model, rows=LabelledRows(X, X[:, 0])))
 
 
 def test_errors_are_those_of_scikit_learn(model):
@@ -156,19 +159,21 @@ def test_errors_are_those_of_scikit_learn(model):
 
     X, y = rows()
     w = np.linspace(1, 2, len(y))
-    found, said = errors(model, X, y, w)["y"], model.predict(X)
+    found, said = errors(model, LabelledRows(X, y, w))["y"], model.predict(X)
     assert found["mse"] == pytest.approx(metrics.mean_squared_error(y, said, sample_weight=w))
     assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, said, sample_weight=w))
     assert found["r2"] == pytest.approx(metrics.r2_score(y, said, sample_weight=w))
     flat = np.full(len(X), y[0])
-    assert errors(model, X, flat)["y"]["r2"] == 0
-    assert errors(model, X[:1], y[:1])["y"]["r2"] == 0  # scikit-learn has none for one row
+    assert errors(model, LabelledRows(X, flat))["y"]["r2"] == 0
+    assert (
+        errors(model, LabelledRows(X[:1], y[:1]))["y"]["r2"] == 0
+    )  # scikit-learn has none for one row
 
 
 def test_the_input_that_counts_comes_first(model):
     groups = {"first": [0], "others": [1, 2]}
     X, y = rows()
-    fall = permutation_importance(model, X, y, groups, np.ones(len(y)))
+    fall = permutation_importance(model, LabelledRows(X, y, np.ones(len(y))), groups)
     assert fall["first"] > 10 * abs(fall["others"])
     share = input_weights(model, groups)
     assert share["first"] > share["others"]

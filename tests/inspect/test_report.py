@@ -5,21 +5,22 @@ import pickle
 import re
 import tracemalloc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from conftest import make_data, standardised
+from estimators.test_odd_input import FINE, regressor
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from test_odd_input import FINE, regressor
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.history import Budget, Fit
+from anmin.inspect import Report
+from anmin.inspect.report import status_of
+from anmin.inspect.report_text import SMALL
 from anmin.linsolve import Status
-from anmin.report import Report
-from anmin.report.making import status_of
-from anmin.report.words import SMALL
 from anmin.solvers import Algorithm1, Problem, audit
 from anmin.solvers.audit import curvature, negative_eigenvalues
 from anmin.sources import ArraySource, Scaling
@@ -114,7 +115,7 @@ def test_a_large_gradient_is_never_called_converged():
     report = model.report()
     assert report.status == ("converged" if report.gradient_cosine**2 <= SMALL else "settled")
     done = Fit(model._network, model.loss_, model.history_, Status.CONVERGED)
-    assert status_of(done, Budget(400), cosine=0.1) == "settled"
+    assert status_of(done, Budget(400), cosine=0.1)[0] == "settled"
 
 
 # ---- hidden system ------------------------------------------------------------------------------
@@ -381,7 +382,20 @@ def test_status(status, kwargs):
 def test_interrupted():
     model = fit(*make_data(100, 2), max_iter=2)
     done = Fit(model._network, model.loss_, model.history_, Status.INTERRUPTED)
-    assert status_of(done, Budget(10), cosine=0.0) == "interrupted"
+    assert status_of(done, Budget(10), cosine=0.0) == ("interrupted", Status.INTERRUPTED.value)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_has_a_name_and_its_own_message(status):
+    done = SimpleNamespace(status=status)
+    name, message = status_of(done, Budget(10), cosine=0.0)
+    steps = {Status.START, Status.SOLVED, Status.FLOORED, Status.REINITIALISED}
+    if status in steps:
+        assert name == "finished"
+    else:
+        assert status.value.endswith(message)
+        assert name == ("degenerate" if status is Status.STOPPED else name.lower())
+        assert not message.startswith(name)
 
 
 def test_stopped_early():

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
-from anmin.plotting.common import plain
+from anmin.plotting.function import plain
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,15 @@ def test_training_shows_only_what_was_recorded():
     display = TrainingDisplay(seconds=[0, 1, 2], loss=[0, 0, 0], logdet=infinite, flips=nothing)
     assert len(display.plot().axes_) == 2
     assert display.ax_.get_yscale() == "linear"
+
+
+def test_a_loss_that_hardly_falls_is_written_in_full():
+    nothing = [np.nan] * 3
+    loss = [0.4319657, 0.4319653, 0.4319651]
+    display = TrainingDisplay(seconds=[0, 1, 2], loss=loss, logdet=nothing, flips=nothing).plot()
+    display.figure_.canvas.draw()
+    assert display.ax_.yaxis.get_offset_text().get_text() == ""
+    assert any(label.get_text().startswith("0.43196") for label in display.ax_.get_yticklabels())
 
 
 def test_displays_draw_where_they_are_told_and_keep_the_style(auto, paper):

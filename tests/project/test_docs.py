@@ -35,7 +35,7 @@ PUBLIC = {
     "anmin.export": ["cost"],
     "anmin.model_file": ["ModelFileError", "save_model"],
     "anmin.plotting": None,
-    "anmin.report": ["Report"],
+    "anmin.inspect": ["Report"],
     "anmin.solvers": ["Algorithm1", "VarPro"],
     "anmin.sources": ["BatchSource", "CSVSource", "DaskSource", "ParquetSource"],
 }
@@ -177,7 +177,7 @@ def test_every_page_is_in_a_table_of_contents():
 
 # ---- names --------------------------------------------------------------------------------------
 
-WITH_METHODS = ("anmin", "anmin.plotting", "anmin.report")
+WITH_METHODS = ("anmin", "anmin.plotting", "anmin.inspect")
 NAMES = [
     (module, name)
     for module, names in PUBLIC.items()

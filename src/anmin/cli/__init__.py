@@ -1,6 +1,9 @@
-"""The command line: facts come from the library, here they are shown. One file a command."""
+"""The command line: the library makes the numbers, here they are shown.
 
-from anmin.cli import demo, export, fit, predict, report
+Importing the commands registers them with the application.
+"""
+
+from anmin.cli import commands, fit_command, report_command
 from anmin.cli.app import app
 
-__all__ = ["app", "demo", "export", "fit", "predict", "report"]
+__all__ = ["app", "commands", "fit_command", "report_command"]

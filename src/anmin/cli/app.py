@@ -8,8 +8,17 @@ failed on the way (disk full, no memory), and 130 after Ctrl-C.
 import errno
 import json
 import os
+import secrets
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -17,15 +26,15 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
+ORDER = ("fit", "predict", "report", "export")  # as one uses them; the others follow
+HIGHEST_SEED = 2**32 - 1  # that NumPy takes
+
 
 class InputError(Exception):
     """What the user gave cannot be used; the message says why and what to do."""
 
 
-ORDER = ("fit", "predict", "report", "export")  # as one uses them; the others follow
-
-
-class Group(TyperGroup):
+class Commands(TyperGroup):
     """Commands whose errors are one line, without a traceback."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -36,35 +45,21 @@ class Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            complain(str(error))
-            code = 2
+            code, message = 2, str(error)
         except KeyboardInterrupt:
-            complain("stopped; nothing was written")
-            code = 130
+            code, message = 130, "stopped; nothing was written"
         except MemoryError:
-            complain("out of memory; use fewer rows or columns, or a larger machine")
-            code = 1
+            code, message = 1, "out of memory; use fewer rows or columns, or a larger machine"
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough
                 raise
-            complain(str(error))
-            code = 1
+            code, message = 1, str(error)
+        say(("error: ", "bold red"), message)
         raise typer.Exit(code)
 
 
-HeaderOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether the first row of a CSV file names the columns. By default, if it holds text.",
-        show_default=False,
-        rich_help_panel="Columns",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-
 app = typer.Typer(
-    cls=Group,
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -72,19 +67,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
-def complain(message: str) -> None:
-    """An error, as one red line on standard error."""
-    say(Text.assemble(("error: ", "bold red"), message))
+column = partial(typer.Option, rich_help_panel="Columns")
+HEADER = "Whether the first row of a CSV file names the columns. By default, if it holds text."
+HeaderOption = Annotated[
+    bool | None, column("--header/--no-header", help=HEADER, show_default=False)
+]
+UnknownOption = Annotated[
+    bool, column("--allow-unknown", help="Predict rows with an unknown category, as having none.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of the split and of every start.", min=0, max=HIGHEST_SEED)
+]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File from anmin fit.")]
+DataArgument = Annotated[
+    str, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .npz; - for a pipe.")
+]
 
 
 def note(message: str) -> None:
-    """Something worth knowing, as one yellow line on standard error."""
-    say(Text.assemble(("note: ", "yellow"), message))
+    """Something worth knowing, as one line on standard error."""
+    say(("note: ", "yellow"), message)
 
 
-def say(line: Text) -> None:
+def say(label: tuple[str, str], message: str) -> None:
+    line = Text.assemble(label, " ".join(message.split("\n")))
     Console(stderr=True).print(line, soft_wrap=True, highlight=False)
+
+
+def plain_console() -> Console:
+    """Standard output, where names are shown as they are written: no markup, no emoji."""
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def print_json(facts: dict[str, Any]) -> None:
@@ -107,20 +120,59 @@ def finite(value: Any) -> Any:
 
 def check_output(path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:
     """Refuse an output that cannot be written, before the work and not after it."""
-    folder = path.parent
-    if formats and path.suffix.lower() not in formats:
-        complaint = f"must end in {' or '.join(formats)}"
-    elif path.is_dir():
-        complaint = "is a folder; name a file in it"
-    elif not folder.is_dir():
-        complaint = f"cannot be written: there is no folder {folder}"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        complaint = "cannot be written: it is not yours to write; choose another place"
-    elif any(path.exists() and given.exists() and path.samefile(given) for given in inputs):
-        complaint = "is also the input; choose another name"
-    else:
-        return
+    target = Path(os.path.realpath(path))  # a link is followed
+    try:
+        if formats and path.suffix.lower() not in formats:
+            complaint = f"must end in {' or '.join(formats)}"
+        elif target.is_dir():
+            complaint = "is a folder; name a file in it"
+        elif not target.parent.is_dir():
+            complaint = f"cannot be written: there is no folder {path.parent}"
+        elif path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+            complaint = 'needs pyarrow: pip install "anmin[parquet]"'
+        elif any(target.exists() and given.exists() and target.samefile(given) for given in inputs):
+            complaint = "is also the input; choose another name"
+        else:
+            return try_writing(target)
+    except OSError as error:
+        complaint = f"cannot be written: {error.strerror}; choose another place"
     raise InputError(f"the output {path} {complaint}")
+
+
+def try_writing(target: Path) -> None:
+    """Do what writing will do, with an empty file of another name; an OSError says why not."""
+    with suppress(FileNotFoundError):
+        mode = target.stat().st_mode
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "it is not yours to write")
+        if not stat.S_ISREG(mode):
+            return  # a device or a pipe
+    trial = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    trial.unlink()
+
+
+@contextmanager
+def interruptible() -> Iterator[list[int]]:
+    """Within the block the first Ctrl-C raises KeyboardInterrupt, and the list says that it came.
+
+    For work that has something to save or to clear away. The second Ctrl-C is as outside.
+    """
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def hear(number: int, _: FrameType | None) -> None:
+        heard.append(number)
+        signal.signal(signal.SIGINT, before)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def show_version(wanted: bool) -> None:

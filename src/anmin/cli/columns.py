@@ -1,4 +1,4 @@
-"""From the columns of a table to the inputs of a network.
+"""From the columns of a table to the inputs and targets of a network.
 
 Numbers and booleans are taken as they are. A text column becomes one 0/1 input for each of its
 categories, `colour=red`, when that is asked for; the categories are those of the training table, in
@@ -6,7 +6,7 @@ alphabetical order. Nothing is guessed: a missing value or a text that is not ex
 which names the column and the row.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from anmin.cli.tables import Sheet, is_number, quoted
 
 MOST_CATEGORIES = 200
 MISSING = ("", "na", "n/a", "#n/a", "nan", "null", "none", "-nan", "<na>")  # among numbers
+LARGEST = 1e150  # whose square is still a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,10 @@ class Inputs:
     @property
     def groups(self) -> dict[str, list[str]]:
         """For each column the inputs that come from it."""
-        return {
-            name: [f"{name}={text}" for text in self.categories[name]]
-            if name in self.categories
-            else [name]
-            for name in self.names
-        }
+        groups = {name: [name] for name in self.names}
+        for name, texts in self.categories.items():
+            groups[name] = [f"{name}={text}" for text in texts]
+        return groups
 
     @property
     def encoded(self) -> list[str]:
@@ -62,8 +61,8 @@ class Inputs:
 
 
 def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inputs:
-    """The inputs that these columns give; text needs leave to be encoded."""
-    names = tuple(names)
+    """The inputs that these columns give; text is encoded only when that is asked for."""
+    names = tuple(dict.fromkeys(names))
     if not names:
         raise InputError(f"no column of {sheet.name} is left as an input")
     texts = [name for name in names if is_text(sheet.table[name])]
@@ -81,21 +80,9 @@ def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inpu
     return inputs
 
 
-def describe_text(sheet: Sheet, names: list[str]) -> str:
-    """Which columns hold text, and where the first is in each."""
-    examples = []
-    for name in names:
-        texts = texts_of(sheet.table[name])
-        row = next((i for i, text in enumerate(texts) if text and not is_number(text)), 0)
-        examples.append(f"{name!r} ({texts[row]!r} in row {row + 1})")
-    return f"{sheet.name} has text in the column{'s' * (len(names) > 1)} {', '.join(examples)}"
-
-
 def categories(sheet: Sheet, name: str) -> list[str]:
     """The different texts of a column, in alphabetical order."""
-    texts = texts_of(sheet.table[name])
-    refuse_missing(sheet, name, texts == "")
-    found = sorted(set(texts))
+    found = sorted(set(complete_texts(sheet, name)))
     if len(found) > MOST_CATEGORIES:
         raise InputError(
             f"the column {name!r} of {sheet.name} has {len(found)} different texts, more than "
@@ -106,8 +93,7 @@ def categories(sheet: Sheet, name: str) -> list[str]:
 
 def one_hot(sheet: Sheet, name: str, known: list[str], unknown: bool) -> dict[str, np.ndarray]:
     """A 0/1 input for each known category."""
-    texts = texts_of(sheet.table[name])
-    refuse_missing(sheet, name, texts == "")
+    texts = complete_texts(sheet, name)
     strange = np.flatnonzero(~pd.Series(texts).isin(known))
     if len(strange):
         found = f"{texts[strange[0]]!r} in row {strange[0] + 1}"
@@ -120,10 +106,68 @@ def one_hot(sheet: Sheet, name: str, known: list[str], unknown: bool) -> dict[st
     return {f"{name}={text}": (texts == text).astype(float) for text in known}
 
 
-def texts_of(column: pd.Series) -> np.ndarray:
-    """The column as texts without surrounding blanks, a missing value as ""."""
-    texts = column.astype(object).where(column.notna(), "")
-    return np.array([str(text).strip() for text in texts], dtype=object)
+def target_values(sheet: Sheet, targets: Sequence[str], classify: bool) -> np.ndarray:
+    """The targets as numbers, (n,) or (n, q); for classification the labels."""
+    require_columns(sheet, targets, "target")
+    if classify:
+        return labels(sheet, targets[0])
+    texts = [name for name in targets if is_text(sheet.table[name])]
+    if texts:
+        raise InputError(
+            f"the target {quoted(texts)} of {sheet.name} holds text; --classify predicts classes"
+        )
+    Y = numbers(sheet, targets)
+    return Y[:, 0] if len(targets) == 1 else Y
+
+
+def labels(sheet: Sheet, name: str) -> np.ndarray:
+    """The classes of a column: texts, or whole numbers."""
+    if is_text(sheet.table[name]):
+        return complete_texts(sheet, name).astype(str)
+    y = numbers(sheet, [name])[:, 0]
+    broken = y[(y != np.round(y)) | (np.abs(y) > 2**53)]
+    if len(broken):
+        raise InputError(
+            f"the target {name!r} of {sheet.name} holds numbers such as {broken[0]:g}, and classes "
+            "are texts or whole numbers; leave --classify out to predict numbers"
+        )
+    return y.astype(np.int64)
+
+
+def require_columns(sheet: Sheet, names: Sequence[str], role: str) -> None:
+    """Refuse names that the table does not have."""
+    absent = [name for name in names if name not in sheet.columns]
+    if absent:
+        raise InputError(
+            f"{sheet.name} has no column {quoted(absent)} (given as {role}); "
+            f"it has {quoted(sheet.columns, most=30)}"
+        )
+
+
+# ---- one column ---------------------------------------------------------------------------------
+
+
+def numbers(sheet: Sheet, names: Collection[str]) -> np.ndarray:
+    """Columns as one matrix (rows, columns) of numbers whose squares are finite."""
+    X = np.empty((len(sheet.table), len(names)))
+    for k, name in enumerate(names):
+        column = sheet.table[name]
+        values = as_numbers(column)
+        if values is None:
+            what = f"the column {name!r} of {sheet.name} holds {column.dtype}"
+            what = describe_text(sheet, [name]) if holds_texts(column) else what
+            raise InputError(f"{what}, where numbers are needed")
+        refuse_missing(sheet, name, np.isnan(values))
+        large = np.flatnonzero(np.abs(values) > LARGEST)
+        if len(large):
+            value = values[large[0]]
+            what = "is infinite" if np.isinf(value) else f"holds {value:g}, more than {LARGEST:g},"
+            raise InputError(
+                f"the column {name!r} of {sheet.name} {what} in row {large[0] + 1}; "
+                "correct or remove the row"
+            )
+        X[:, k] = values
+    return X
 
 
 def as_numbers(column: pd.Series) -> np.ndarray | None:
@@ -160,29 +204,27 @@ def is_text(column: pd.Series) -> bool:
     return holds_texts(column) and as_numbers(column) is None
 
 
-def numbers(sheet: Sheet, names: Collection[str]) -> np.ndarray:
-    """Columns as one matrix (rows, columns) of finite numbers."""
-    X = np.empty((len(sheet.table), len(names)))
-    for k, name in enumerate(names):
-        values = as_numbers(sheet.table[name])
-        if values is None:
-            raise InputError(f"{what_else(sheet, name)}, where numbers are needed")
-        refuse_missing(sheet, name, np.isnan(values))
-        infinite = np.flatnonzero(np.isinf(values))
-        if len(infinite):
-            raise InputError(
-                f"the column {name!r} of {sheet.name} is infinite in row {infinite[0] + 1}; "
-                "correct or remove the row"
-            )
-        X[:, k] = values
-    return X
+def describe_text(sheet: Sheet, names: list[str]) -> str:
+    """Which columns hold text, and where the first is in each."""
+    examples = []
+    for name in names:
+        texts = texts_of(sheet.table[name])
+        row = next((i for i, text in enumerate(texts) if text and not is_number(text)), 0)
+        examples.append(f"{name!r} ({texts[row]!r} in row {row + 1})")
+    return f"{sheet.name} has text in the column{'s' * (len(names) > 1)} {', '.join(examples)}"
 
 
-def what_else(sheet: Sheet, name: str) -> str:
-    """What a column holds that are not numbers."""
-    if holds_texts(sheet.table[name]):
-        return describe_text(sheet, [name])
-    return f"the column {name!r} of {sheet.name} holds {sheet.table[name].dtype}"
+def texts_of(column: pd.Series) -> np.ndarray:
+    """The column as texts without surrounding blanks, a missing value as ""."""
+    texts = column.astype(object).where(column.notna(), "")
+    return np.array([str(text).strip() for text in texts], dtype=object)
+
+
+def complete_texts(sheet: Sheet, name: str) -> np.ndarray:
+    """The column as texts, none of them missing."""
+    texts = texts_of(sheet.table[name])
+    refuse_missing(sheet, name, texts == "")
+    return texts
 
 
 def refuse_missing(sheet: Sheet, name: str, missing: np.ndarray) -> None:

@@ -13,9 +13,9 @@ import lzma
 import sys
 import warnings
 import zipfile
+import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 FORMATS = (".csv", ".tsv", ".parquet", ".npz")  # that can be written
 DELIMITERS = ",;\t|"
 UNREADABLE = (
-    ValueError, ImportError, OSError, EOFError, zipfile.BadZipFile, csv.Error, lzma.LZMAError,
+    ValueError, ImportError, OSError, EOFError, RuntimeError, KeyError, csv.Error,
+    zipfile.BadZipFile, lzma.LZMAError, zlib.error,
 )  # fmt: skip
 HEAD = 1 << 20  # bytes in which the header must end
 
@@ -81,7 +82,7 @@ def parse(name: str, source: str, header: bool | None, text: Collection[str]) ->
     if kind == ".parquet":
         return Sheet(name, read_parquet(source))
     if kind == ".npz":
-        return Sheet(name, arrays_as_columns(source))
+        return Sheet(name, read_npz(name, source))
     raise InputError(f"{name} must end in .csv, .tsv, .parquet or .npz (or be - for a pipe)")
 
 
@@ -90,6 +91,8 @@ def read_csv(
 ) -> Sheet:
     """A table from the bytes of a CSV file; the delimiter is the one that gives most columns."""
     head = data if len(data) <= HEAD else data[: data.rfind(b"\n", 0, HEAD) + 1]
+    if b"\0" in head:  # as in UTF-16, of which each half may pass for UTF-8
+        raise UnicodeDecodeError("utf-8", head, head.index(b"\0"), head.index(b"\0") + 1, "NUL")
     top = head.decode("utf-8-sig")
     if not top.strip():
         raise InputError(f"{name} is empty")
@@ -118,11 +121,15 @@ def first_row(text: str, delimiter: str) -> list[str]:
 
 
 def is_number(cell: str) -> bool:
+    """Whether a cell is a number as tables write it, which is without underscores.
+
+    >>> is_number("-1.5e3"), is_number("1_000")
+    (True, False)
+    """
     try:
-        float(cell)
+        return isinstance(float(cell), float) and "_" not in cell
     except ValueError:
         return False
-    return True
 
 
 def unique(name: str, columns: list[str]) -> list[str]:
@@ -151,23 +158,24 @@ def read_parquet(path: str) -> pd.DataFrame:
     return frame
 
 
-def arrays_as_columns(path: str) -> pd.DataFrame:
+def read_npz(name: str, path: str) -> pd.DataFrame:
     """The arrays of an .npz file, which must have one row for each row of the table."""
     if not zipfile.is_zipfile(path):
         raise ValueError("it is not an .npz file")
-    columns: dict[str, np.ndarray] = {}
+    columns: list[tuple[str, np.ndarray]] = []
     with np.load(path, allow_pickle=False) as file:
-        for name, values in file.items():
-            if values.ndim == 1:
-                columns[name] = values
-            elif values.ndim == 2:
-                columns |= {f"{name}{i}": column for i, column in enumerate(values.T)}
-            else:
-                raise ValueError(f"the array {name} has shape {values.shape}; expected 1 or 2 axes")
-    lengths = {name: len(values) for name, values in columns.items()}
+        for key, values in file.items():
+            if values.ndim not in (1, 2):
+                raise ValueError(f"the array {key} has shape {values.shape}; expected 1 or 2 axes")
+            many = values.ndim == 2
+            columns += (
+                [(f"{key}{i}", v) for i, v in enumerate(values.T)] if many else [(key, values)]
+            )
+    unique(name, [key for key, _ in columns])
+    lengths = {key: len(values) for key, values in columns}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"its arrays have different lengths: {lengths}")
-    return pd.DataFrame(columns)
+        raise ValueError(f"its arrays have different lengths: {lengths!s:.200}")
+    return pd.DataFrame(dict(columns))
 
 
 def quoted(names: Iterable[str], most: int = 10) -> str:
@@ -179,12 +187,6 @@ def quoted(names: Iterable[str], most: int = 10) -> str:
     names = list(names)
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(str(name)) for name in names[:most]) + rest
-
-
-def check_writable(target: Path) -> None:
-    """Refuse a format whose library is missing, before the work."""
-    if target.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
-        raise InputError('writing Parquet needs pyarrow: pip install "anmin[parquet]"')
 
 
 def write(target: str, table: pd.DataFrame) -> None:

@@ -9,23 +9,27 @@ has seen more, and the test error is an honest, slightly high estimate of its er
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
-from anmin import ANMINClassifier, ANMINRegressor
-from anmin.cli.app import InputError, note
-from anmin.cli.columns import choose_inputs, numbers
-from anmin.cli.facts import Facts, require_columns, target_values
-from anmin.cli.progress import FitProgress, noting_interrupts, watching
+from anmin.cli.app import InputError, interruptible, note
+from anmin.cli.columns import choose_inputs, numbers, require_columns, target_values
+from anmin.cli.measures import Errors, LabelledRows, errors, prediction_cost
+from anmin.cli.progress import FitProgress
+from anmin.cli.schema import Schema
 from anmin.cli.tables import Sheet, quoted
-from anmin.html.measures import Errors, errors
-from anmin.html.page import prediction_cost
+from anmin.engine import listening
+
+if TYPE_CHECKING:
+    from anmin.base import BaseANMIN
+
+UNUSABLE = (ValueError, ImportError, ArithmeticError, RuntimeError)  # settings or rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,132 +44,102 @@ class Roles:
     classify: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Training:
-    """A training table, taken apart."""
-
-    facts: Facts
-    X: pd.DataFrame
-    y: np.ndarray
-    weight: np.ndarray | None = None
-
-    def rows(self, chosen: np.ndarray) -> "Training":
-        weight = None if self.weight is None else self.weight[chosen]
-        return Training(self.facts, self.X.iloc[chosen], self.y[chosen], weight)
-
-    def errors_of(self, model: Any) -> Errors:
-        return errors(model, self.X.to_numpy(), self.y, self.weight, self.facts.targets)
-
-
 @dataclass(slots=True)
-class Outcome:
+class TrainedModel:
     """The model to save and what is known about it."""
 
-    model: Any
+    model: "BaseANMIN"
     train: Errors
     test: Errors = field(default_factory=dict)
     rows_train: int = 0
     rows_test: int = 0
-    refitted: bool = False
+    refitted_on_all_rows: bool = False
     interrupted: bool = False
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """The summary, ready for JSON."""
-        return {
-            "estimator": type(self.model).__name__,
-            "rows_train": self.rows_train,
-            "rows_test": self.rows_test,
-            "refitted_on_all_rows": self.refitted,
-            "interrupted": self.interrupted,
-            "seconds": round(self.seconds, 3),
-            "lam": float(self.model.lam_),
-            "iterations": int(self.model.n_iter_),
-            **prediction_cost(self.model),
-            "train": self.train,
-            "test": self.test,
+        """All of it, ready for JSON."""
+        model = self.model
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "model"} | {
+            "estimator": type(model).__name__,
+            "lam": float(model.lam_ or 0.0),
+            "iterations": int(model.n_iter_),
+            **prediction_cost(model),
         }
 
 
-def take_apart(sheet: Sheet, roles: Roles) -> Training:
+def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
     """Inputs, targets and weights of a table, or an error that names what is wrong."""
-    names = sheet.columns
+    columns = sheet.columns
     if not sheet.header:
-        note(f"{sheet.name} has no header: its columns are x0 … x{len(names) - 1}")
+        note(f"{sheet.name} has no header: its columns are x0 … x{len(columns) - 1}")
     if not roles.targets:
-        raise InputError(f"which column is to be predicted? --target NAME, of {quoted(names, 30)}")
+        choice = quoted(columns, 30)
+        raise InputError(f"which column is to be predicted? --target NAME, of {choice}")
     if roles.classify and len(roles.targets) > 1:
         raise InputError(f"--classify predicts one target; got {quoted(roles.targets)}")
-    require_columns(sheet, roles.targets, "--target")
     if len(set(roles.targets)) < len(roles.targets):
         raise InputError(f"--target names a column twice: {quoted(roles.targets)}")
-    require_columns(sheet, roles.features, "--features")
-    require_columns(sheet, roles.drop, "--drop")
-    taken = {*roles.targets, *roles.drop}
-    weight = None
-    if roles.weight is not None:
-        require_columns(sheet, [roles.weight], "--weight")
-        weight = numbers(sheet, [roles.weight])[:, 0]
-        taken.add(roles.weight)
-    chosen = [name for name in roles.features or names if name not in taken]
+    given = [] if roles.weight is None else [roles.weight]
+    asked = {"target": roles.targets, "features": roles.features, "drop": roles.drop}
+    for option, chosen in (asked | {"weight": given}).items():
+        require_columns(sheet, chosen, f"--{option}")
+    taken = {*roles.targets, *roles.drop, *given}
+    chosen = [name for name in roles.features or columns if name not in taken]
     y = target_values(sheet, roles.targets, roles.classify)
+    weight = numbers(sheet, given)[:, 0] if given else None
     inputs = choose_inputs(sheet, chosen, roles.one_hot)
-    facts = Facts(inputs, tuple(roles.targets), tuple(names), sheet.header, roles.weight)
-    return Training(facts, inputs.encode(sheet), y, weight)
+    schema = Schema(inputs, tuple(roles.targets), tuple(columns), sheet.header, roles.weight)
+    return schema, LabelledRows(inputs.encode(sheet).to_numpy(), y, weight)
 
 
-def build(classify: bool, settings: dict[str, Any]) -> Any:
-    """The estimator; a setting that was not given has its default."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    return (ANMINClassifier if classify else ANMINRegressor)(**given)
-
-
-def train(model: Any, data: Training, test_size: float, refit: bool) -> Outcome:
+def train(
+    model: "BaseANMIN", schema: Schema, rows: LabelledRows, test_size: float, refit: bool
+) -> TrainedModel:
     """Fit, test on rows held out, and fit again on all rows if that is wanted."""
     started = perf_counter()
-    kept, held_out = split(model, data, test_size)
+    kept, held_out = split(model, rows, test_size)
     again = refit and held_out is not None
-    with FitProgress() as progress, noting_interrupts() as interrupts:
+    with interruptible() as interrupts, FitProgress() as progress:
         tested = clone(model)
         if again and model.max_time is not None:
             tested.max_time = model.max_time / 2
-        warned = fit(tested, kept, progress)
-        outcome = Outcome(tested, kept.errors_of(tested), rows_train=len(kept.y))
+        warned = fit(tested, schema, kept, progress)
+        trained = TrainedModel(tested, errors(tested, kept, schema.targets), rows_train=len(kept.y))
         if held_out is not None:
-            outcome.rows_test = len(held_out.y)
-            outcome.test = held_out.errors_of(tested)
+            trained.rows_test = len(held_out.y)
+            trained.test = errors(tested, held_out, schema.targets)
         if again and not interrupts:
             final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
-            warned += fit(final, data, progress)
+            warned += fit(final, schema, rows, progress)
             if not interrupts:  # else the tested model is the better one
-                outcome.model, outcome.refitted = final, True
-                outcome.train = data.errors_of(final)
+                trained.model, trained.refitted_on_all_rows = final, True
+                trained.train = errors(final, rows, schema.targets)
                 final.set_params(max_time=model.max_time, warm_start=model.warm_start)
-        outcome.interrupted = bool(interrupts)
-    outcome.seconds = perf_counter() - started
+        trained.interrupted = bool(interrupts)
+    trained.seconds = round(perf_counter() - started, 3)
     for message in dict.fromkeys(warned):
         note(message)
-    return outcome
+    return trained
 
 
-def split(model: Any, data: Training, test_size: float) -> tuple[Training, Training | None]:
+def split(
+    model: "BaseANMIN", rows: LabelledRows, test_size: float
+) -> tuple[LabelledRows, LabelledRows | None]:
     """Rows to fit on, and rows to test on unless `test_size` is 0."""
     if test_size == 0:
-        return data, None
-    n = len(data.y)
-    if round(n * test_size) < 2 or n - round(n * test_size) < 2:
+        return rows, None
+    n = len(rows.y)
+    if not 1.5 <= n * test_size <= n - 2:
         raise InputError(
             f"{n} rows are too few to hold out a share of {test_size:g} for testing; "
             "--test-size 0 fits on all of them, without a test"
         )
-    even = (
-        data.y if isinstance(model, ANMINClassifier) and can_stratify(data.y, test_size) else None
-    )
-    rows = train_test_split(
+    even = rows.y if is_classifier(model) and can_stratify(rows.y, test_size) else None
+    kept, held_out = train_test_split(
         np.arange(n), test_size=test_size, random_state=model.random_state, stratify=even
     )
-    kept, held_out = (data.rows(part) for part in rows)
-    return kept, held_out
+    return rows.part(kept), rows.part(held_out)
 
 
 def can_stratify(y: np.ndarray, test_size: float) -> bool:
@@ -175,13 +149,14 @@ def can_stratify(y: np.ndarray, test_size: float) -> bool:
     return bool(counts.min() >= 2 and room >= len(counts) + 1)
 
 
-def fit(model: Any, data: Training, progress: FitProgress) -> list[str]:
+def fit(model: "BaseANMIN", schema: Schema, rows: LabelledRows, progress: FitProgress) -> list[str]:
     """Fit, shown on standard error, and return what the fit warned of."""
-    progress.name(f"fitting {len(data.y):,} rows")
-    with warnings.catch_warnings(record=True) as caught, watching(model, progress):
+    progress.begin(f"fitting {len(rows.y):,} rows")
+    X = pd.DataFrame(rows.X, columns=schema.inputs.encoded)
+    with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:
-            model.fit(data.X, data.y, sample_weight=data.weight)
-        except (ValueError, ImportError) as error:
+            model.fit(X, rows.y, sample_weight=rows.weight)
+        except UNUSABLE as error:
             raise InputError(str(error)) from error
     return [str(entry.message) for entry in caught]

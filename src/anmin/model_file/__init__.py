@@ -24,7 +24,7 @@ from anmin.inspect.intervals import Intervals
 from anmin.model_file import values
 from anmin.model_file.values import number, read_table
 from anmin.network import Network
-from anmin.report import Report
+from anmin.inspect.report import Report
 from anmin.solvers import SOLVERS
 from anmin.sources import Scaling
 from anmin.status import Status

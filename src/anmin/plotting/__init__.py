@@ -5,7 +5,7 @@ elsewhere. Matplotlib is imported when something is drawn. Partial dependence ne
 here: `sklearn.inspection.PartialDependenceDisplay.from_estimator(model, X, features)`.
 """
 
+from anmin.plotting.curves import PathDisplay, TrainingDisplay
 from anmin.plotting.function import FunctionDisplay
-from anmin.plotting.training import PathDisplay, TrainingDisplay
 
 __all__ = ["FunctionDisplay", "PathDisplay", "TrainingDisplay"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from anmin.plotting.common import BLUE, GREY, ORANGE, outputs, plain, stacked
+from anmin.plotting.curves import BLUE, GREY, ORANGE, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -133,3 +134,21 @@ def shown_target(estimator: Any, y: Any, target: int) -> np.ndarray | None:
     if is_classifier(estimator):
         return (y == estimator.classes_[target]).astype(float)
     return y.reshape(len(y), -1)[:, target]
+
+
+def outputs(estimator: Any, X: np.ndarray) -> np.ndarray:
+    """What the model says for X: (n, q), for a classifier the probabilities."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # it is a grid
+        values = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)
+    return np.asarray(values).reshape(len(values), -1)
+
+
+def plain(name: Any, most: int = 30) -> str:
+    """A name for a picture: not too long, and a dollar sign is no mathematics.
+
+    >>> print(plain("price in $"))
+    price in \\$
+    """
+    name = str(name)
+    return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")

@@ -5,13 +5,13 @@ Every piece of advice states the fact that it follows from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anmin.report.facts import Report
+    from anmin.inspect.report import Report
 
 WIDTH, LABEL = 96, 14  # characters of a line, and of its label
 
@@ -29,7 +29,7 @@ AT_FLOOR = 0.1  # distance to the floor, relative
 
 
 def advice(report: Report) -> tuple[str, ...]:
-    """What to try next; each rule looks at the facts alone.
+    """What to try next, from the facts alone.
 
     >>> from anmin import ANMINRegressor
     >>> model = ANMINRegressor(4, lam=0.0, max_iter=0, random_state=0)
@@ -37,125 +37,86 @@ def advice(report: Report) -> tuple[str, ...]:
     >>> any("lam" in line for line in report.advice)
     True
     """
-    return tuple(text for rule in RULES if (text := rule(report)))
+    return (*on_time(report), *on_scale(report), *on_fewer_units(report), *on_more_units(report))
 
 
-def longer_path(r: Report) -> str:
-    if not r.path_cut:
-        return ""
-    return (
-        f"Give it more time: it ran out while penalties below lam = {number(r.lam)} were still to "
-        "be judged, so the network may be plainer than the data call for."
-    )
+def on_time(r: Report) -> Iterator[str]:
+    if r.path_cut:
+        yield (
+            f"Give it more time: it ran out while penalties below lam = {number(r.lam)} were still "
+            "to be judged, so the network may be plainer than the data call for."
+        )
+    stopped = r.status in ("out of time", "out of iterations", "interrupted", "nothing fitted")
+    if stopped and max(r.late_gain, single_gain(r)) > SMALL:
+        budget = "max_iter" if r.status == "out of iterations" else "max_time"
+        why = f"the loss still fell by {percent(r.late_gain)} in the last tenth of the steps"
+        if r.late_gain <= SMALL:
+            why = f"one weight alone could still gain {percent(single_gain(r))} of the loss"
+        yield f"Give it more time ({budget}): {why}."
+    if r.status == "settled":
+        yield (
+            "Lower tol, or raise lam: steps gained too little to go on, but the gradient is not "
+            f"small (one weight alone could gain {percent(single_gain(r))} of the loss)."
+        )
 
 
-def more_time(r: Report) -> str:
-    stopped = r.status in ("out of time", "out of iterations", "interrupted")
-    if not stopped or max(r.late_gain, single_gain(r)) <= SMALL:
-        return ""
-    budget = "max_iter" if r.status == "out of iterations" else "max_time"
-    why = f"the loss still fell by {percent(r.late_gain)} in the last tenth of the steps"
-    if r.late_gain <= SMALL:
-        why = f"one weight alone could still gain {percent(single_gain(r))} of the loss"
-    return f"Give it more time ({budget}): {why}."
+def on_scale(r: Report) -> Iterator[str]:
+    if r.input_spread > SPREAD:
+        yield (
+            "Standardise X (standardize=True): one input is "
+            f"{r.input_spread:,.0f} times as large as another varies."
+        )
+    if r.system_rows and (r.system_condition or SINGULAR) >= SINGULAR:
+        what = "is singular" if r.system_condition is None else f"has {condition(r)}"
+        yield (
+            f"Raise lam: the hidden system {what}, rank {r.system_rank:,} of {r.unknowns:,}, so "
+            "rounding decides some of the weights."
+        )
+    if not r.lam_chosen and weights(r) > r.rows * r.outputs:
+        yield (
+            'Raise lam, use fewer units, or let lam="auto" choose on held-out rows: '
+            f"{weights(r):,} weights for {r.rows * r.outputs:,} targets can fit noise."
+        )
 
 
-def lower_tol(r: Report) -> str:
-    if r.status != "settled":
-        return ""
-    return (
-        "Lower tol, or raise lam: steps gained too little to go on, but the gradient is not small "
-        f"(one weight alone could gain {percent(single_gain(r))} of the loss)."
-    )
-
-
-def raise_lam(r: Report) -> str:
-    if not r.system_rows or (r.system_condition or SINGULAR) < SINGULAR:
-        return ""
-    what = "is singular" if r.system_condition is None else f"has {condition(r)}"
-    return (
-        f"Raise lam: the hidden system {what}, rank {r.system_rank:,} of {r.unknowns:,}, so "
-        "rounding decides some of the weights."
-    )
-
-
-def hold_rows_out(r: Report) -> str:
-    if r.lam_chosen or weights(r) <= r.rows * r.outputs:
-        return ""
-    return (
-        'Raise lam, use fewer units, or let lam="auto" choose on held-out rows: '
-        f"{weights(r):,} weights for {r.rows * r.outputs:,} targets can fit noise."
-    )
-
-
-def fewer_units(r: Report) -> str:
-    removed = r.removed_dead + r.removed_off + r.removed_duplicates
-    if r.lam_chosen or removed <= MANY * r.units_asked:  # a choice of lam is one of units too
-        return ""
-    return (
-        f"Fewer units will do: {removed:,} of {r.units_asked:,} were of no use and removed; "
-        f"n_hidden={max(r.units, 1)} is enough."
-    )
-
-
-def idle_units(r: Report) -> str:
-    idle = r.dead + r.off
-    if idle <= MANY * r.units:
-        return ""
-    return (
-        f"Use fewer units, standardise X, or use solver='varpro', which moves idle units: "
-        f"{idle:,} of {r.units:,} do nothing on any row."
-    )
-
-
-def repeated_units(r: Report) -> str:
-    if r.duplicates <= MANY * r.units:
-        return ""
-    return (
-        f"Fewer units may do: {r.duplicates:,} of {r.units:,} nearly repeat another one "
-        "(they differ by less than 1% on the rows)."
-    )
-
-
-def linear_units(r: Report) -> str:
+def on_fewer_units(r: Report) -> Iterator[str]:
+    removed, idle = r.removed_dead + r.removed_off + r.removed_duplicates, r.dead + r.off
+    if not r.lam_chosen and removed > MANY * r.units_asked:  # a choice of lam is one of units too
+        yield (
+            f"Fewer units will do: {removed:,} of {r.units_asked:,} were of no use and removed; "
+            f"n_hidden={max(r.units, 1)} is enough."
+        )
+    if idle > MANY * r.units:
+        yield (
+            "Use fewer units, standardise X, or use solver='varpro', which moves idle units: "
+            f"{idle:,} of {r.units:,} do nothing on any row."
+        )
+    if r.duplicates > MANY * r.units:
+        yield (
+            f"Fewer units may do: {r.duplicates:,} of {r.units:,} nearly repeat another one "
+            "(they differ by less than 1% on the rows)."
+        )
     enough = min(r.inputs, r.outputs)
-    if r.always_on <= max(enough, MANY * r.units):
-        return ""
-    return (
-        f"Fewer units will do: {r.always_on:,} fire on every row and are linear there; "
-        f"{enough:,} linear units can do the work of any number."
-    )
+    if r.always_on > max(enough, MANY * r.units):
+        yield (
+            f"Fewer units will do: {r.always_on:,} fire on every row and are linear there; "
+            f"{enough:,} linear units can do the work of any number."
+        )
 
 
-def more_units(r: Report) -> str:
+def on_more_units(r: Report) -> Iterator[str]:
+    explained = 1.0 if r.explained is None else r.explained
+    full = 0 < r.units == r.units_asked and r.rows >= PLENTY * weights(r)
     if r.floor is not None and r.mse <= (1 + AT_FLOOR) * r.floor:
-        return (
+        yield (
             f"Use more units: {r.units_asked:,} cannot bring the mean squared error of "
             f"{r.outputs:,} outputs below {number(r.floor)}, and it is {number(r.mse)}."
         )
-    full = 0 < r.units == r.units_asked
-    explained = 1.0 if r.explained is None else r.explained
-    if not full or explained >= 1 - UNEXPLAINED or r.rows < PLENTY * weights(r):
-        return ""
-    return (
-        f"More units may help: all {r.units:,} are in use, they explain {percent(explained)} of "
-        f"the variance, and {r.rows:,} rows are plenty for {weights(r):,} weights."
-    )
-
-
-def standardise(r: Report) -> str:
-    if r.input_spread <= SPREAD:
-        return ""
-    return (
-        "Standardise X (standardize=True): one input is "
-        f"{r.input_spread:,.0f} times as large as another varies."
-    )
-
-
-RULES: tuple[Callable[[Report], str], ...] = (
-    longer_path, more_time, lower_tol, standardise, raise_lam, hold_rows_out, fewer_units,
-    idle_units, repeated_units, linear_units, more_units,
-)  # fmt: skip
+    elif full and explained < 1 - UNEXPLAINED:
+        yield (
+            f"More units may help: all {r.units:,} are in use, they explain {percent(explained)} "
+            f"of the variance, and {r.rows:,} rows are plenty for {weights(r):,} weights."
+        )
 
 
 # ---- lines --------------------------------------------------------------------------------------
@@ -190,11 +151,10 @@ def loss(r: Report) -> str:
 
 
 def gradient(r: Report) -> str:
-    share = percent(single_gain(r))
     norm = "too large for a number" if r.gradient_norm is None else number(r.gradient_norm)
     return (
         f"norm {norm}, largest cosine with the residual {number(r.gradient_cosine)}: "
-        f"one weight alone could gain {share} of the loss"
+        f"one weight alone could gain {percent(single_gain(r))} of the loss"
     )
 
 
@@ -208,28 +168,22 @@ def steps(r: Report) -> str:
 def time(r: Report) -> str:
     shares = ", ".join(f"{name} {percent(share)}" for name, share in r.phases.items())
     near = f"{r.seconds_to_10_percent:.2f} s, 1% after {r.seconds_to_1_percent:.2f} s"
-    total = f"{r.seconds:.2f} s" + (f" ({shares})" if shares else "")
     return (
-        f"{total}; loss {number(r.start_loss)} at the start of the record, within 10% of the "
-        f"final one after {near}"
+        f"{r.seconds:.2f} s" + (f" ({shares})" if shares else "") + f"; loss {number(r.start_loss)}"
+        f" at the start of the record, within 10% of the final one after {near}"
     )
 
 
 def units(r: Report) -> str:
-    removed = {
-        "dead": r.removed_dead,
-        "switched off": r.removed_off,
-        "duplicate": r.removed_duplicates,
-    }
-    text = f"{r.units:,} of {r.units_asked:,} asked for"
-    gone = [f"{k:,} {name}" for name, k in removed.items() if k]
-    if gone:
-        text += f", {' and '.join(gone)} removed"
-    kinds = {
+    removed = count_kinds(
+        {"dead": r.removed_dead, "switched off": r.removed_off, "duplicate": r.removed_duplicates}
+    )
+    found = count_kinds({
         "dead": r.dead, "switched off": r.off, "always on": r.always_on,
         "nearly the same as another": r.duplicates, "the mirror image of another": r.mirrored,
-    }  # fmt: skip
-    found = [f"{k:,} {name}" for name, k in kinds.items() if k]
+    })  # fmt: skip
+    text = f"{r.units:,} of {r.units_asked:,} asked for"
+    text += f", {' and '.join(removed)} removed" if removed else ""
     return f"{text}; among them {', '.join(found)}" if found else text
 
 
@@ -243,11 +197,11 @@ def system(r: Report) -> str:
 def minimum(r: Report) -> str:
     if r.local_minimum is None or r.hidden_gain is None:
         return "not known, as the hidden system was not formed"
-    facts = f"for its firing pattern the best hidden layer would gain {percent(r.hidden_gain)}"
+    text = f"for its firing pattern the best hidden layer would gain {percent(r.hidden_gain)}"
     if r.descents:
-        facts += f", and the curvature is negative in {count(r.descents, 'direction')}"
+        text += f", and the curvature is negative in {count(r.descents, 'direction')}"
     near = "nearly" if r.hidden_gain <= NEARLY and not r.descents else "no"
-    return f"{'yes' if r.local_minimum else near}: {facts}"
+    return f"{'yes' if r.local_minimum else near}: {text}"
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -279,6 +233,10 @@ def percent(share: float) -> str:
 
 def count(k: int, what: str) -> str:
     return f"{k:,} {what}" if k == 1 else f"{k:,} {what}s"
+
+
+def count_kinds(counts: dict[str, int]) -> list[str]:
+    return [f"{k:,} {name}" for name, k in counts.items() if k]
 
 
 # ---- layout -------------------------------------------------------------------------------------

@@ -1,15 +1,16 @@
-"""How a fit went, and how its penalty was chosen."""
+"""How a fit went, and how its penalty was chosen; and what all displays share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from anmin.plotting.common import BLUE, GREEN, GREY, ORANGE, fitted, spans_decades, stacked
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#8C8C8C"  # for every reader's eyes
 
 
 class TrainingDisplay:
@@ -54,16 +55,10 @@ class TrainingDisplay:
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> TrainingDisplay:
         """Draw into `ax`, which is divided where there are several curves, or a new figure."""
-        curves = {
-            "loss": (self.loss, BLUE),
-            "ln det": (self.logdet, ORANGE),
-            "flips": (self.flips, GREEN),
-        }
-        curves = {
-            name: curve
-            for name, curve in curves.items()
-            if name == "loss" or np.isfinite(curve[0]).any()
-        }
+        curves = {"loss": (self.loss, BLUE)}
+        for name, values, colour in (("ln det", self.logdet, ORANGE), ("flips", self.flips, GREEN)):
+            if np.isfinite(values).any():
+                curves[name] = (values, colour)
         self.axes_ = stacked(ax, len(curves))
         marker = "o" if len(self.seconds) < 30 else ""
         for axis, (name, (values, colour)) in zip(self.axes_, curves.items(), strict=True):
@@ -76,6 +71,8 @@ class TrainingDisplay:
         self.axes_[-1].set_xlabel("seconds")
         if spans_decades(self.loss):
             self.axes_[0].set_yscale("log")
+        else:
+            self.axes_[0].ticklabel_format(axis="y", useOffset=False)  # losses that can be read
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         return self
 
@@ -146,3 +143,33 @@ class PathDisplay:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
         self.ax_, self.units_ax_, self.figure_ = axis, units, axis.figure
         return self
+
+
+def fitted(estimator: Any, name: str) -> list[Any]:
+    """What the fit recorded, or an error that says how to have it."""
+    check_is_fitted(estimator)
+    records = getattr(estimator, name, [])
+    if not records:
+        remedy = 'fit with lam="auto" and solver="varpro"' if name == "path_" else "fit it again"
+        raise ValueError(f"this {type(estimator).__name__} has no {name}; {remedy}.")
+    return list(records)
+
+
+def spans_decades(values: np.ndarray) -> bool:
+    """Whether the values are positive and far enough apart for a logarithmic axis."""
+    return bool(values.min() > 0 and values.max() > 5 * values.min())
+
+
+def stacked(ax: Any, n: int) -> list[Axes]:
+    """Axes one above the other, of a new figure or in the place of `ax`."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=(6.4, 3.2 + 1.3 * n), layout="constrained")
+        ax = figure.add_subplot()
+    if n == 1:
+        return [ax]
+    ax.set_axis_off()
+    spec = ax.get_subplotspec().subgridspec(n, 1, height_ratios=[2.0] + [1.0] * (n - 1))
+    first = ax.figure.add_subplot(spec[0])
+    return [first, *(ax.figure.add_subplot(spec[k], sharex=first) for k in range(1, n))]

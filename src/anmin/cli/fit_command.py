@@ -1,0 +1,197 @@
+"""anmin fit."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from anmin.cli.app import (
+    DataArgument,
+    HeaderOption,
+    JsonOption,
+    SeedOption,
+    app,
+    check_output,
+    column,
+    interruptible,
+    plain_console,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from anmin.base import BaseANMIN
+    from anmin.cli.schema import Schema
+    from anmin.cli.training import TrainedModel
+
+HELP = """Fit a network to a table, test it on rows held out, and save it.
+
+A fifth of the rows is held out for the test. Then the model is
+fitted again on all rows, and that one is saved; --no-refit saves
+the model that was tested. Ctrl-C stops early and saves the best
+network so far; Ctrl-C again leaves at once. Inputs are numbers,
+without gaps: text needs --one-hot, and the model file remembers the
+categories.
+
+[bold]Examples[/bold]
+
+  anmin fit houses.csv --target price -o houses.anmin
+
+  anmin fit houses.csv -t price --drop id --one-hot --max-time 60
+
+  anmin fit iris.csv -t species --classify --json
+
+  anmin fit abalone.csv -t x7     without header: x0, x1, …
+"""
+
+setting = partial(typer.Option, rich_help_panel="Network and solver")
+
+Target = column("--target", "-t", metavar="NAME", help="Column to predict; may be repeated.")
+Features = column(metavar="NAME", help="Column to use; may be repeated. All, by default.")
+Drop = column(metavar="NAME", help="Column to leave out; may be repeated.")
+Weight = column(metavar="NAME", help="Column with the rows' weights.")
+Classify = column("--classify", help="Predict classes.")
+OneHot = column("--one-hot", help="Turn each text column into 0/1 inputs.")
+Output = typer.Option("--output", "-o", metavar="FILE", help="Model file; by default DATA.anmin.")
+TestSize = typer.Option(help="Share of the rows held out for the test.", min=0, max=0.9)
+Refit = typer.Option(help="After the test, fit again on all rows, and save that model.")
+Hidden = setting(metavar="N", help='Hidden units, at most, or "auto".')
+Lam = setting(metavar="X", help='Penalty on the weights, or "auto".')
+Slope = setting(help="Slope of the activation for negative arguments.")
+Solver = setting(metavar="NAME", help='"varpro", or "anmin": the paper\'s algorithm.')
+MaxIter = setting(help="Iterations, at most.")
+MaxTime = setting(help="Seconds, at most; the test and the refit share them.")
+Device = setting(metavar="NAME", help='"cpu", "cuda" or "auto".')
+Intervals = setting("--intervals", help="Keep what anmin predict --std needs.")
+
+
+@app.command(help=HELP)
+def fit(
+    data: DataArgument,
+    target: Annotated[list[str] | None, Target] = None,
+    features: Annotated[list[str] | None, Features] = None,
+    drop: Annotated[list[str] | None, Drop] = None,
+    weight: Annotated[str | None, Weight] = None,
+    classify: Annotated[bool, Classify] = False,
+    one_hot: Annotated[bool, OneHot] = False,
+    header: HeaderOption = None,
+    output: Annotated[Path | None, Output] = None,
+    test_size: Annotated[float, TestSize] = 0.2,
+    refit: Annotated[bool, Refit] = True,
+    as_json: JsonOption = False,
+    n_hidden: Annotated[str, Hidden] = "64",
+    lam: Annotated[str, Lam] = "auto",
+    slope: Annotated[float | None, Slope] = None,
+    solver: Annotated[str | None, Solver] = None,
+    max_iter: Annotated[int | None, MaxIter] = None,
+    max_time: Annotated[float | None, MaxTime] = None,
+    device: Annotated[str | None, Device] = None,
+    intervals: Annotated[bool, Intervals] = False,
+    seed: SeedOption = 0,
+) -> None:
+    from anmin.cli.tables import read
+    from anmin.cli.training import Roles, take_apart, train
+
+    path = output or Path(default_name(data))
+    check_output(path, inputs=(Path(data),))
+    roles = Roles(target or (), weight, features or (), drop or (), one_hot, classify)
+    model = build(
+        classify, n_hidden=number_or_word(n_hidden), lam=number_or_word(lam), slope=slope,
+        solver=solver, max_iter=max_iter, max_time=max_time, device=device, random_state=seed,
+        intervals=intervals or None,
+    )  # fmt: skip
+    schema, rows = take_apart(read(data, header), roles)
+    trained = train(model, schema, rows, test_size, refit)
+    finish(trained, schema, Path(data).name, path, as_json)
+
+
+def finish(trained: "TrainedModel", schema: "Schema", data: str, path: Path, as_json: bool) -> None:
+    """Save the model with what its file remembers, and say what came out."""
+    summary = {"data": data} | trained.as_dict()
+    trained.model.extra_ = replace(schema, summary=summary).as_extra()
+    with interruptible():
+        trained.model.save(path)
+    if as_json:
+        print_json({"model": str(path)} | summary)
+    else:
+        show(trained, path)
+    if trained.interrupted:
+        raise typer.Exit(130)
+
+
+def build(classify: bool, **settings: Any) -> "BaseANMIN":
+    """The estimator; a setting that was not given has its default."""
+    from anmin import ANMINClassifier, ANMINRegressor
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    return (ANMINClassifier if classify else ANMINRegressor)(**given)
+
+
+def default_name(data: str) -> str:
+    """Where the model goes when nothing is said.
+
+    >>> default_name("folder/houses.csv.gz"), default_name("-")
+    ('houses.anmin', 'model.anmin')
+    """
+    return "model.anmin" if data == "-" else f"{Path(data).name.partition('.')[0]}.anmin"
+
+
+def number_or_word(value: str) -> int | float | str:
+    """A parameter that is a number or a word such as "auto".
+
+    >>> number_or_word("64"), number_or_word("1e-3"), number_or_word("auto")
+    (64, 0.001, 'auto')
+    """
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
+
+
+def show(trained: "TrainedModel", path: Path) -> None:
+    """The summary for a reader."""
+    facts, console = trained.as_dict(), plain_console()
+    console.print(error_table(trained))
+    units = f"{facts['hidden']} hidden units, {facts['parameters']:,} parameters"
+    console.print(f"Network: {facts['inputs']} inputs, {units}, lam = {facts['lam']:.3g}")
+    console.print(f"{facts['seconds']:.1f} s, {facts['iterations']} iterations")
+    console.print(what_was_saved(trained, path))
+
+
+def error_table(trained: "TrainedModel") -> Table:
+    """Errors on the rows of the fit and on those held out, a row for each target."""
+    from anmin.cli.measures import LABELS, number
+
+    table = Table(title=f"{trained.rows_train:,} rows to fit, {trained.rows_test:,} rows to test")
+    table.add_column("target")
+    table.add_column("rows")
+    names = list(next(iter(trained.train.values())))
+    for name in names:
+        table.add_column(LABELS[name], justify="right")
+    seen = "all" if trained.refitted_on_all_rows else "fit"
+    for target, found in trained.train.items():
+        for rows, values in ((seen, found), ("test", trained.test.get(target, {}))):
+            if values:
+                cells = [number(values.get(name, float("nan"))) for name in names]
+                table.add_row(Text(target), rows, *cells)
+    return table
+
+
+def what_was_saved(trained: "TrainedModel", path: Path) -> str:
+    """Which of the models is in the file, in one sentence."""
+    fitted, held_out = trained.rows_train, trained.rows_test
+    how = f"fitted on all {fitted:,} rows; no rows were held out for a test"
+    if trained.refitted_on_all_rows:
+        how = (
+            f"fitted on all {fitted + held_out:,} rows; the test error is that of a fit without "
+            f"the {held_out:,} test rows"
+        )
+    elif held_out:
+        how = f"the tested one, fitted on {fitted:,} rows"
+    early = "Stopped early. " if trained.interrupted else ""
+    return f"{early}The model in {path} is {how}."

@@ -1,0 +1,133 @@
+"""Numbers about a fitted model: its errors, its inputs, its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn import metrics
+from sklearn.base import is_classifier
+
+from anmin.export import cost
+from anmin.plotting.function import outputs
+
+if TYPE_CHECKING:
+    from anmin.base import BaseANMIN
+
+SHUFFLES = 5
+MOST_ROWS = 2000  # that are shuffled
+SIZES = ("inputs", "hidden", "outputs", "parameters", "multiply_adds")
+LABELS = {
+    "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "accuracy": "accuracy",
+    "log_loss": "log-loss", "inputs": "inputs", "hidden": "hidden units", "outputs": "outputs",
+    "parameters": "parameters", "multiply_adds": "multiply-adds a row",
+}  # fmt: skip
+
+Errors = dict[str, dict[str, float]]  # target → name → error
+Groups = Mapping[str, Sequence[int]]  # a column of the data → the inputs that come from it
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Rows to fit or to judge a model: inputs, true targets, and weights if there are any."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def part(self, chosen: np.ndarray) -> LabelledRows:
+        weight = None if self.weight is None else self.weight[chosen]
+        return LabelledRows(self.X[chosen], self.y[chosen], weight)
+
+
+def errors(model: BaseANMIN, rows: LabelledRows, targets: Sequence[str] = ("y",)) -> Errors:
+    """Errors on given rows, for each target.
+
+    Regression: mean squared error, its root, mean absolute error, R². Classification: accuracy and
+    log-loss.
+
+    >>> import numpy as np
+    >>> from anmin import ANMINRegressor
+    >>> x = np.linspace(-1, 1, 60)[:, None]
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, x.ravel())
+    >>> errors(model, LabelledRows(x, x.ravel()))["y"]["mse"] < 1e-3
+    True
+    """
+    said, y, weight = outputs(model, rows.X), rows.y, rows.weight
+    if not is_classifier(model):
+        Y = y.reshape(len(y), -1)
+        return {t: regression_errors(Y[:, k], said[:, k], weight) for k, t in enumerate(targets)}
+    best = model.classes_[said.argmax(axis=1)]
+    found = {"accuracy": float(metrics.accuracy_score(y, best, sample_weight=weight))}
+    if np.isin(y, model.classes_).all():  # a class never seen in training has no probability
+        loss = metrics.log_loss(y, said, labels=model.classes_, sample_weight=weight)
+        found["log_loss"] = float(loss)
+    return {targets[0]: found}
+
+
+def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> dict[str, float]:
+    mse = float(np.average((said - y) ** 2, weights=w))
+    spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    constant = np.ptp(y) == 0 or spread == 0
+    return {
+        "mse": mse,
+        "rmse": mse**0.5,
+        "mae": float(np.average(np.abs(said - y), weights=w)),
+        "r2": float(mse == 0) if constant else 1 - mse / spread,
+    }
+
+
+def prediction_cost(model: BaseANMIN) -> dict[str, int]:
+    """What a prediction takes, by name."""
+    found = cost(model)
+    return {name: getattr(found, name) for name in SIZES}
+
+
+def input_weights(model: BaseANMIN, groups: Groups) -> dict[str, float]:
+    """The share of each column in the weights: |A_kj| ‖B_j‖ summed over the hidden units j.
+
+    The inputs are standardised there, so the shares can be compared.
+    """
+    size = np.abs(model.A_[1:]) @ np.linalg.norm(model.B_, axis=1)  # (d,)
+    total = size.sum() or 1.0
+    return {name: float(size[list(group)].sum() / total) for name, group in groups.items()}
+
+
+def permutation_importance(
+    model: BaseANMIN, rows: LabelledRows, groups: Groups
+) -> dict[str, float]:
+    """How much the score (R², or accuracy) falls when a column is shuffled.
+
+    The inputs that come from one column of the data are shuffled together.
+    """
+    rng = np.random.default_rng(0)
+    rows = rows.part(rng.permutation(len(rows.X))[:MOST_ROWS])
+    key = "accuracy" if is_classifier(model) else "r2"
+    targets = [str(k) for k in range(1 if is_classifier(model) else rows.y[0].size)]
+
+    def score(X: np.ndarray) -> float:
+        found = errors(model, replace(rows, X=X), targets).values()
+        return float(np.mean([each[key] for each in found]))
+
+    whole, fall = score(rows.X), {}
+    for name, group in groups.items():
+        scores = []
+        for _ in range(SHUFFLES):
+            X = rows.X.copy()
+            X[:, list(group)] = rows.X[rng.permutation(len(X))][:, list(group)]
+            scores.append(score(X))
+        fall[name] = whole - float(np.mean(scores))
+    return fall
+
+
+def number(value: float) -> str:
+    """A number for a reader.
+
+    >>> number(12345), number(0.6), number(0.000123456), number(float("nan"))
+    ('12,345', '0.6000', '0.0001235', '–')
+    """
+    if isinstance(value, (int, np.integer)) or 1e3 <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:#.4g}" if np.isfinite(value) else "–"

@@ -1,0 +1,229 @@
+"""Parts of the report page: its frame, pieces of HTML, and pictures.
+
+Everything that the pieces are given is text and is escaped. A picture is an SVG element that takes
+the colours and the width of the page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sklearn.inspection import PartialDependenceDisplay
+from sklearn.metrics import confusion_matrix
+
+from anmin.plotting.curves import BLUE, GREY, ORANGE
+from anmin.plotting.function import plain
+
+if TYPE_CHECKING:
+    from anmin.base import BaseANMIN
+
+INK = "#010203"  # stands for the colour of the page's text
+COLOURED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+STYLE: Any = dict.fromkeys(COLOURED, INK) | {
+    "axes.facecolor": "none", "axes.spines.right": False, "axes.spines.top": False,
+    "figure.facecolor": "none", "font.size": 9.0, "legend.frameon": False,
+    "savefig.facecolor": "none", "svg.fonttype": "none",
+}  # fmt: skip
+DOTS: Any = {"color": BLUE, "markersize": 3, "alpha": 0.7, "rasterized": True}
+MOST_POINTS = 3000  # drawn
+MOST_ROWS = 500  # averaged for partial dependence
+BINS = 10
+
+CSS = """
+:root { color-scheme: light dark; --ink: #1c1c1c; --back: #ffffff; --line: #d9d9d9;
+  --soft: #f4f6f8; --quiet: #5c6670; --blue: #0072b2; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --back: #15181b; --line: #3a4046; --soft: #1e2327; --quiet: #9aa4ad;
+    --blue: #4aa3dc; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--back);
+  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0.5rem 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 0 0 0.5rem; }
+section { border-top: 1px solid var(--line); padding: 1rem 0; }
+p, figcaption { color: var(--quiet); margin: 0 0 0.5rem; max-width: 42rem; }
+figure { margin: 0; }
+figcaption { font-size: 0.85rem; text-align: center; overflow-wrap: anywhere; }
+svg[role=img] { display: block; width: 100%; height: auto; max-width: 36rem; }
+.gallery { display: grid; gap: 1rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+.pair { display: grid; gap: 1rem; align-items: start;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+.wide { overflow-x: auto; max-width: 100%; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: right;
+  border-bottom: 1px solid var(--line); }
+th { font-weight: 600; }
+.numbers th[scope=row] { min-width: 6.5rem; }
+.words td { text-align: left; max-width: 46rem; overflow-wrap: anywhere; }
+.words th { white-space: nowrap; vertical-align: top; }
+th[scope=row], th[scope=col]:first-child { text-align: left; font-weight: 400; }
+"""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+# ---- pieces of HTML -----------------------------------------------------------------------------
+
+
+def section(name: str, title: str, *content: str) -> str:
+    body = "\n".join(content)
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
+
+
+def side_by_side(*parts: str) -> str:
+    """Sections next to each other, where there is room."""
+    return '<div class="pair">' + "\n".join(filter(None, parts)) + "</div>"
+
+
+def text(words: str) -> str:
+    return f"<p>{escape(words)}</p>"
+
+
+def gallery(*figures: str) -> str:
+    """Pictures, side by side where there is room."""
+    return f'<div class="gallery">{"".join(figures)}</div>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
+    """A table of numbers or words, which scrolls where it is too wide; names come first."""
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    head_row = f"<thead><tr>{top}</tr></thead>" if head else ""
+    return f'<div class="wide"><table class="{kind}">{head_row}<tbody>{body}</tbody></table></div>'
+
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+
+def picture(
+    name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2, caption: str = ""
+) -> str:
+    """An SVG figure with what `draw` draws into an Axes.
+
+    >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
+    '<figure><svg role'
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, height), layout="constrained")
+        draw(figure.add_subplot())
+        file = io.StringIO()
+        figure.savefig(file, format="svg", dpi=160)
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
+    svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{svg}{below}</figure>"
+
+
+def draw_bars(ax: Axes, shares: Mapping[str, float], label: str) -> None:
+    """Horizontal bars, the largest on top."""
+    ax.barh(range(len(shares)), list(shares.values()), color=BLUE)
+    ax.set_yticks(range(len(shares)), [plain(name, 22) for name in shares])
+    ax.invert_yaxis()
+    ax.set_xlabel(label)
+    ax.grid(axis="x", alpha=0.3)
+
+
+def sample(n: int, most: int = MOST_POINTS) -> np.ndarray:
+    """The rows that are drawn."""
+    return np.random.default_rng(0).permutation(n)[:most]
+
+
+def draw_predicted(ax: Axes, y: np.ndarray, said: np.ndarray, name: str) -> None:
+    """Predicted against true."""
+    rows = sample(len(y))
+    ax.plot(y[rows], said[rows], ".", **DOTS)
+    ends = [min(y.min(), said.min()), max(y.max(), said.max())]
+    ax.plot(ends, ends, color=ORANGE, linewidth=1)
+    ax.set(xlabel=f"true {plain(name)}", ylabel="predicted")
+
+
+def draw_residuals(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
+    """Residuals against predicted."""
+    rows = sample(len(y))
+    ax.plot(said[rows], (y - said)[rows], ".", **DOTS)
+    ax.axhline(0, color=ORANGE, linewidth=1)
+    ax.set(xlabel="predicted", ylabel="true − predicted")
+
+
+def draw_histogram(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
+    ax.hist(y - said, bins=40, color=BLUE)
+    ax.axvline(0, color=ORANGE, linewidth=1)
+    ax.set(xlabel="true − predicted", ylabel="rows")
+
+
+def draw_confusion(ax: Axes, y: np.ndarray, said: np.ndarray, classes: Sequence[Any]) -> None:
+    """Share of each true class (row) that is given each class (column)."""
+    share = confusion_matrix(y, said, labels=classes, normalize="true")
+    names = [plain(name, 14) for name in classes]
+    ax.imshow(share, cmap="Blues", vmin=0, vmax=1)
+    if len(names) <= 12:
+        for i, j in np.ndindex(*share.shape):
+            ink = "white" if share[i, j] > 0.5 else "black"
+            ax.text(j, i, f"{share[i, j]:.0%}", ha="center", va="center", color=ink)
+    ax.set_xticks(range(len(names)), names, rotation=90 if len(names) > 6 else 0)
+    ax.set_yticks(range(len(names)), names)
+    ax.set(xlabel="predicted", ylabel="true")
+
+
+def draw_reliability(ax: Axes, right: np.ndarray, confidence: np.ndarray) -> None:
+    """How often the predicted class is right, against how sure the model was."""
+    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = [place == k for k in np.unique(place)]
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+    ax.plot([confidence[b].mean() for b in bins], [right[b].mean() for b in bins], "o-", color=BLUE)
+    ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
+    ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
+
+
+def draw_dependence(ax: Axes, model: BaseANMIN, X: np.ndarray, feature: int, name: str) -> None:
+    """The prediction averaged over the rows, with one input set to each of its values."""
+    classes = getattr(model, "classes_", [])
+    target, what = 0 if model.n_outputs_ > 1 else None, "prediction"
+    if len(classes):
+        several = len(classes) > 2
+        target = classes[0] if several else None
+        what = f"probability of {plain(classes[0 if several else 1])}"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        warnings.filterwarnings("ignore", "Attempting to set identical")  # a constant
+        shown = PartialDependenceDisplay.from_estimator(
+            model, X[sample(len(X), MOST_ROWS)], [feature], target=target, ax=ax,
+            grid_resolution=50, line_kw={"color": BLUE}, response_method="auto",
+        )  # fmt: skip
+    (axis,) = shown.axes_.ravel()
+    for ticks in axis.collections:  # the deciles
+        ticks.set_color(GREY)
+    axis.set(xlabel=plain(name), ylabel=f"mean {what}")
+    axis.grid(alpha=0.3)
