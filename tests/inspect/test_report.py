@@ -20,7 +20,7 @@ from anmin.history import Budget, Fit
 from anmin.inspect import Report
 from anmin.inspect.report import status_of
 from anmin.inspect.report_text import SMALL
-from anmin.linsolve import Status
+from anmin.status import Status
 from anmin.solvers import Algorithm1, Problem, audit
 from anmin.solvers.audit import curvature, negative_eigenvalues
 from anmin.sources import ArraySource, Scaling
