@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 from anmin.backends import NumpyBackend
 from anmin.sources import BatchSource, Scaling
 from anmin.sources.batch import Batch, Room
-from anmin.sources.chunk import Chunk, Place, ahead, checked, in_batches
+from anmin.sources.chunk import (
+    LARGEST,
+    Chunk,
+    Place,
+    ahead,
+    checked,
+    floats,
+    in_batches,
+    matrix,
+    targets,
+)
 from anmin.sources.draws import TABLE, Chosen, Fold, draw, random_folds
-from anmin.sources.numbers import floats, matrix, targets
 from anmin.sources.scaling import Moments, measure
 
 
@@ -97,10 +106,14 @@ def test_a_bad_cell_is_named(value, part, column, name):
     assert (len(good), good.skipped) == (3, 1)
 
 
-def test_large_numbers_are_not_bad():
+def test_large_numbers_are_not_bad_until_their_squares_overflow():
     large = chunk(4)
-    large.X[:] = 1e308
+    large.X[:] = LARGEST
     assert checked(large, PLACE, "error") is large
+    large.X[2, 1] = -1e308
+    with pytest.raises(ValueError, match=r"row 12, column 'b' is -1e\+308, and must be .* 1e\+151"):
+        checked(large, PLACE, "error")
+    assert checked(large, PLACE, "skip").skipped == 1
 
 
 def test_rows_of_weight_zero_are_no_rows():
