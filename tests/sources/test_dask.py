@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 
 import containers
 import numpy as np
@@ -12,9 +13,8 @@ from conftest import make_data
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend
-from anmin.sources import DaskSource, Scaling
+from anmin.sources import DaskSource, Scaling, worker
 from anmin.sources import cluster as module
-from anmin.sources import worker
 from anmin.stats import OutputPass, PatternPass
 
 dask = pytest.importorskip("dask")
@@ -99,6 +99,29 @@ def test_a_worker_that_joins_is_used(client, monkeypatch):
     assert next(count for address, count in done.items() if address not in before) > 0
     alone = model(n_hidden=160, max_iter=3).fit(X.compute(), y.compute())
     np.testing.assert_allclose(joined.A_, alone.A_, rtol=1e-8, atol=1e-8)
+
+
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
+    """Lost in the middle of a fit, for good: an error in time, and not a wait without end."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(worker, "PATIENCE", "3s")
+    monkeypatch.setattr(worker, "LOOK", 0.5)
+    _, _, X, y = collections()
+    with containers.local_cluster(1) as client:
+        at_pass(monkeypatch, 3, lambda: client.cluster.scale(0))
+        begun = time.monotonic()
+        with pytest.raises(RuntimeError, match="the Dask cluster has had no worker for 3s"):
+            model(max_iter=30).fit(X, y)
+        assert time.monotonic() - begun < 30
+
+
+def test_an_error_of_a_partition_is_not_taken_for_waiting(client):
+    def read(block, block_id=None):
+        raise TimeoutError("no such tape")
+
+    _, _, X, y = collections()
+    with pytest.raises(ValueError, match=r"partition 0 cannot be computed: TimeoutError"):
+        model().fit(X.map_blocks(read, dtype=float), y)
 
 
 @pytest.mark.parametrize("where", ["here", "client"])
@@ -192,7 +215,7 @@ def test_collections_that_do_not_match(here):
     with pytest.raises(ValueError, match="unknown sizes"):
         model().fit(frame, y)
     other = dd.from_pandas(pd.Series(y[:599]), npartitions=3)
-    with pytest.raises(ValueError, match="partition 2 .* their rows must match"):
+    with pytest.raises(ValueError, match=r"partition 2 .* their rows must match"):
         model().fit(frame, other)
 
 

@@ -97,7 +97,8 @@ class BatchSource(RawSource):
                 raise ValueError(
                     f"batch {k} must be (X, y) or (X, y, weight); got {len(item)} items."
                 )
-            chunk, place = chunk_of(f"batch {k}", *item, names=self.names)
+            X, y, w = (*item, None)[:3]
+            chunk, place = chunk_of(f"batch {k}", X, y, w, self.names)
             shape = shape or chunk.width
             if chunk.width != shape:
                 raise ValueError(
@@ -109,8 +110,9 @@ class BatchSource(RawSource):
     def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
         """X alone, for predictions; frames are asked for these columns."""
         for k, (X, *_) in enumerate(self.items()):
-            by_name = names is not None and hasattr(X, "columns")
-            yield chunk_of(f"batch {k}", X[list(names)] if by_name else X, names=names)
+            if names is not None and hasattr(X, "columns"):
+                X = X[list(names)]
+            yield chunk_of(f"batch {k}", X, names=names)
 
 
 class MappedRows(RawSource):

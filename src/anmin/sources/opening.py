@@ -44,7 +44,7 @@ def open_source(X: Any, y: Any, sample_weight: Any) -> RawSource | None:
         return None
     if y is None:
         raise ValueError("y is missing: give it with X, or give a source that brings it.")
-    return kind(X, y, sample_weight)  # type: ignore[arg-type, call-arg]
+    return kind(X, y, sample_weight)  # type: ignore[call-arg]
 
 
 def predict_source(function: Function, X: Any, names: Sequence[str] | None, d: int) -> Any:

@@ -63,7 +63,7 @@ class RawSource:
     @classmethod
     def of_inputs(cls, X: Any) -> Self:
         """The source for predict(X), where it wraps X."""
-        return cls(X, None)  # type: ignore[arg-type, call-arg]
+        return cls(X, None)  # type: ignore[call-arg]
 
     # ---- what is asked of it ------------------------------------------------------------------
 
