@@ -109,9 +109,8 @@ class BatchSource(RawSource):
 
     def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
         """X alone, for predictions; frames are asked for these columns."""
-        for k, (X, *_) in enumerate(self.items()):
-            if names is not None and hasattr(X, "columns"):
-                X = X[list(names)]
+        for k, (given, *_) in enumerate(self.items()):
+            X = given[list(names)] if names is not None and hasattr(given, "columns") else given
             yield chunk_of(f"batch {k}", X, names=names)
 
 
