@@ -111,7 +111,7 @@ def test_large_numbers_are_not_bad_until_their_squares_overflow():
     large.X[:] = LARGEST
     assert checked(large, PLACE, "error") is large
     large.X[2, 1] = -1e308
-    with pytest.raises(ValueError, match=r"row 12, column 'b' is -1e\+308, and must be .* 1e\+151"):
+    with pytest.raises(ValueError, match=r"row 12, column 'b' is -1e\+308, .*too large"):
         checked(large, PLACE, "error")
     assert checked(large, PLACE, "skip").skipped == 1
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from anmin.backends import Backend
 from anmin.sources.batch import PreparedRows
-from anmin.sources.chunk import Chunk, Place, bad_cells, chunk_of, column_names, first_of
+from anmin.sources.chunk import Chunk, Place, bad_cells, chunk_of, column_names
 from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling, weight_unit
 
@@ -31,7 +31,7 @@ def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> Ar
     chunk = Chunk(X, Y, weight)
     bad = bad_cells(chunk)
     if bad is not None:
-        raise ValueError(Place("X and y", 0).complaint(chunk, *first_of(bad)))
+        raise ValueError(Place("X and y", 0).complaint(chunk, bad))
     if weight is not None and not weight.all():
         chunk = chunk.select(weight > 0)
     heaviest = 0.0 if chunk.w is None else float(chunk.w.max(initial=0.0))

@@ -39,6 +39,11 @@ class Chunk:
         return self.X.shape[1], self.Y.shape[1]
 
     @property
+    def columns(self) -> list[np.ndarray]:
+        """X, Y and, if there are any, the weights, as matrices."""
+        return [self.X, self.Y] + ([] if self.w is None else [self.w[:, None]])
+
+    @property
     def weight(self) -> float:
         """Σw."""
         return float(len(self) if self.w is None else self.w.sum())
@@ -72,14 +77,15 @@ class Place:
     names: Sequence[str] | None = None  # of the columns of X, then of Y, then of the weights
     cell: Callable[[int, int], object] | None = None  # (row, column) → as it was given
 
-    def complaint(self, chunk: Chunk, row: int, column: int) -> str:
-        """Which cell is bad, and what it must be."""
+    def complaint(self, chunk: Chunk, bad: np.ndarray) -> str:
+        """The first bad cell, and what it must be."""
+        row, column = (int(i) for i in np.argwhere(bad)[0])
         names = labels(*chunk.width, None) if self.names is None else self.names
-        value: object = float(np.hstack([chunk.X[row], chunk.Y[row], *weights(chunk)[row]])[column])
+        value: object = float(np.hstack([V[row] for V in chunk.columns])[column])
         value = value if self.cell is None else self.cell(row, column)
         return (
             f"{self.label}, row {self.first + row}, column {names[column]!r} is {value!r}, and "
-            f"must be a finite number of at most {LARGEST:g} in size."
+            f"must be a finite number; above {LARGEST:g} in size it is too large."
         )
 
 
@@ -87,11 +93,6 @@ def labels(d: int, q: int, names: Sequence[str] | None) -> list[str]:
     """What to call the columns of X, y and the weights in a message."""
     inputs = [f"X[:, {j}]" for j in range(d)] if names is None else list(names)
     return [*inputs, *(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
-
-
-def weights(chunk: Chunk) -> np.ndarray:
-    """The weights as a matrix: of one column, or of none."""
-    return np.empty((len(chunk), 0)) if chunk.w is None else chunk.w[:, None]
 
 
 # ---- checks -------------------------------------------------------------------------------------
@@ -110,12 +111,12 @@ def checked(chunk: Chunk, place: Place, bad_rows: str) -> Chunk:
     Traceback (most recent call last):
     ...
     ValueError: part-7.parquet, row group 0, row 101, column 'x' is nan, and must be a finite \
-number of at most 1e+151 in size. Correct it, or leave such rows out: bad_rows="skip".
+number; above 1e+151 in size it is too large. Correct it, or leave such rows out: bad_rows="skip".
     """
     bad = bad_cells(chunk)
     if bad is not None and bad_rows == "error":
         advice = 'Correct it, or leave such rows out: bad_rows="skip".'
-        raise ValueError(f"{place.complaint(chunk, *first_of(bad))} {advice}")
+        raise ValueError(f"{place.complaint(chunk, bad)} {advice}")
     if bad is not None:
         good = np.flatnonzero(~bad.any(axis=1))
         chunk = replace(chunk.select(good), skipped=len(chunk) - len(good))
@@ -129,20 +130,12 @@ number of at most 1e+151 in size. Correct it, or leave such rows out: bad_rows="
 
 
 def bad_cells(chunk: Chunk) -> np.ndarray | None:
-    """Which cells of X, Y and the weights are no usable numbers: (n, d + q + 1); None if none."""
-    w = weights(chunk)
-    ends = [float(end) for V in (chunk.X, chunk.Y) if V.size for end in (V.min(), V.max())]
-    if np.isfinite(w).all() and all(abs(end) <= LARGEST for end in ends):  # NaN is not
-        return None
-    parts = [~(np.abs(V.astype(np.float64)) <= LARGEST) for V in (chunk.X, chunk.Y)]
-    bad = np.hstack([*parts, ~np.isfinite(w)])
-    return bad if bad.any() else None
-
-
-def first_of(bad: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first bad cell."""
-    row, column = np.argwhere(bad)[0]
-    return int(row), int(column)
+    """Which cells of X, Y and the weights cannot be used: (n, d + q + 1); None if all can."""
+    limits = (LARGEST, LARGEST, np.finfo(float).max)  # weights are made relative later
+    pairs = [(V, limit) for V, limit in zip(chunk.columns, limits, strict=False) if V.size]
+    if all(abs(float(end)) <= limit for V, limit in pairs for end in (V.min(), V.max())):
+        return None  # the ends are NaN where there is one
+    return np.hstack([~(np.abs(V.astype(np.float64)) <= limit) for V, limit in pairs])
 
 
 # ---- streams ------------------------------------------------------------------------------------
@@ -191,14 +184,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 def chunk_of(
     label: str, X: Any, y: Any = None, w: Any = None, names: Sequence[str] | None = None
 ) -> tuple[Chunk, Place]:
-    """Arrays or frames as numbers, and where they are from; a cell that is no number is NaN.
-
-    >>> from anmin.sources.chunk import chunk_of
-    >>> chunk, place = chunk_of("batch 0", [[1, 2], [3, "x"]], [1, None])
-    >>> chunk.X, place.complaint(chunk, 1, 1)[:37]
-    (array([[ 1.,  2.],
-           [ 3., nan]]), "batch 0, row 1, column 'X[:, 1]' is 'x")
-    """
+    """Arrays or frames as numbers, and where they are from; a cell that is no number is NaN."""
     try:
         table = matrix(X)
     except ValueError as error:

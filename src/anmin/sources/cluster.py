@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, NoReturn, TypeVar
 
@@ -25,20 +24,18 @@ import numpy as np
 from anmin.backends import Backend
 from anmin.sources.batch import Batch, Kernel, PreparedRows, S
 from anmin.sources.chunk import Chunk, Place, column_names
-from anmin.sources.draws import Chosen, Keep, Part, rule
+from anmin.sources.draws import Part, rule
 from anmin.sources.raw import ArrayRows, Function, RawSource
 from anmin.sources.scaling import Measure, Scaling
 from anmin.sources.worker import (
     PartitionError,
-    PartitionTask,
     Pass,
-    Tally,
     Work,
     WorkersLostError,
     added,
+    all_rows,
     block_scores,
     computed,
-    count,
     kept,
     load,
     measure_rows,
@@ -81,7 +78,7 @@ class DaskSource(RawSource):
     """
 
     remote = True
-    keep: Keep | None = None
+    whole = True  # not a part of another
     device = "cpu"
 
     def __init__(self, X: Any, y: Any, weight: Any = None, bad_rows: str = "error") -> None:
@@ -115,7 +112,7 @@ class DaskSource(RawSource):
 
     def measure(self) -> Measure | None:
         found = self.total(measure_rows)
-        if found is not None:
+        if found is not None and self.whole:
             self.pieces = kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
         return found
 
@@ -124,33 +121,22 @@ class DaskSource(RawSource):
 
         self.pieces = [delayed(Chunk.weighed_by)(piece, unit) for piece in self.pieces]
 
-    @cached_property
-    def starts(self) -> list[int]:
-        """The number of the first row of each partition, among all rows."""
-        return [0, *accumulate(self.measured.sizes)][:-1]
-
-    @cached_property
-    def counted(self) -> Tally:
-        """Rows and weight by partition, of a part of the rows."""
-        if self.keep is None:
-            return Tally(self.measured.sizes, self.measured.x.w)
-        return self.sure(self.total(count))
-
-    def tally(self) -> tuple[int, float]:
-        return sum(self.counted.sizes), self.counted.weight
-
     def gather(self, rows: np.ndarray) -> ArrayRows:
-        order = np.argsort(rows, kind="stable")
-        firsts = [0, *accumulate(self.counted.sizes)][:-1]
-        found = self.sure(self.total(partial(some_rows, Chosen(rows[order])), firsts))
-        return ArrayRows(found.select(np.argsort(order)))
+        wanted = self.part(rows)
+        found = self.sure(wanted.total(all_rows))
+        return ArrayRows(found.select(np.argsort(np.argsort(rows, kind="stable"))))
 
     def part(self, part: Part) -> DaskSource:
-        if self.keep is not None:
-            raise NotImplementedError("a part of a part of a Dask collection.")
+        from dask.delayed import delayed
+
         other = copy(self)
-        other.__dict__.pop("counted", None)
-        other.keep, other.starts = rule(part), self.starts
+        other.__dict__.pop("measured", None)
+        other.whole, keep = False, delayed(rule(part), pure=False)
+        firsts = accumulate(self.measured.sizes, initial=0)
+        other.pieces = [
+            delayed(some_rows)(piece, keep, first)
+            for piece, first in zip(self.pieces, firsts, strict=False)
+        ]
         return other
 
     def on(self, device: str) -> DaskSource:
@@ -167,17 +153,12 @@ class DaskSource(RawSource):
             raise ValueError(f"{self!r} has no rows.")
         return found
 
-    def total(self, work: Work[T], firsts: Sequence[int] | None = None) -> T | None:
+    def total(self, work: Work[T]) -> T | None:
         """Σ work(partition) over the partitions, in their order; None where all are empty."""
         from dask.delayed import delayed
 
-        starts = [0] * len(self.pieces) if self.keep is None else self.starts
-        firsts = starts if firsts is None else firsts
-        task = delayed(PartitionTask(work, self.keep), pure=False)
-        parts = [
-            delayed(run)(task, piece, i, start, first)
-            for i, (piece, start, first) in enumerate(zip(self.pieces, starts, firsts, strict=True))
-        ]
+        task = delayed(work, pure=False)  # travels once a worker
+        parts = [delayed(run)(task, piece, i) for i, piece in enumerate(self.pieces)]
         while len(parts) > 1:
             parts = [delayed(added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
         try:

@@ -51,8 +51,9 @@ class RawSource:
 
     def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
         """The same for predictions, which need no Y: the columns of these names, or else all."""
-        if names is not None and self.names is not None and list(names) != list(self.names):
-            raise ValueError(f"{self!r} has the columns {self.names}; the model expects {names}.")
+        have = names if self.names is None else self.names
+        if names is not None and list(have) != list(names):
+            raise ValueError(f"{self!r} has the columns {[*have]}; the model expects {[*names]}.")
         return self.chunks()
 
     @classmethod

@@ -26,7 +26,7 @@ T = TypeVar("T")
 KEEP = 0.3  # of the workers' memory
 LOOK = 2.0  # seconds between looks at the workers
 PATIENCE = "20s"  # without any worker, if the configuration of Dask says nothing
-Work = Callable[[ArrayRows, int], T | None]  # some rows, and the number of the first one
+Work = Callable[[ArrayRows], T | None]
 
 
 class PartitionError(ValueError):
@@ -42,20 +42,10 @@ def load(index: int, X: Any, y: Any, w: Any, names: Sequence[str] | None, bad_ro
         raise PartitionError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionTask(Generic[T]):
-    """One pass: what to do, and on which rows."""
-
-    work: Work[T]
-    keep: Keep | None
-
-
-def run(task: PartitionTask[T], chunk: Chunk, index: int, start: int, first: int) -> T | None:
+def run(work: Work[T], chunk: Chunk, index: int) -> T | None:
     """One pass over one partition, on a worker."""
     try:
-        if task.keep is not None:
-            chunk = chunk.select(task.keep(start, len(chunk)))
-        return task.work(ArrayRows(chunk), first)
+        return work(ArrayRows(chunk))
     except Exception as error:
         raise PartitionError(f"partition {index}: {error!r}") from error
 
@@ -66,31 +56,17 @@ def added(parts: list[Any]) -> Any:
     return reduce(add, parts) if parts else None
 
 
-# ---- kinds of work ------------------------------------------------------------------------------
+def some_rows(chunk: Chunk, keep: Keep, first: int) -> Chunk:
+    """The rows of a part, in a partition whose first row has the number `first`."""
+    return chunk.select(keep(first, len(chunk)))
 
 
-def measure_rows(rows: ArrayRows, first: int) -> Measure | None:  # noqa: ARG001
+def measure_rows(rows: ArrayRows) -> Measure | None:
     return measure(rows.read())
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Rows by partition, and their weight."""
-
-    sizes: tuple[int, ...]
-    weight: float
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.sizes + other.sizes, self.weight + other.weight)
-
-
-def count(rows: ArrayRows, first: int) -> Tally:  # noqa: ARG001
-    n, weight = rows.tally()
-    return Tally((n,), weight)
-
-
-def some_rows(wanted: Keep, rows: ArrayRows, first: int) -> Chunk:
-    return rows.chunk.select(wanted(first, len(rows.chunk)))
+def all_rows(rows: ArrayRows) -> Chunk:
+    return rows.chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +79,7 @@ class Pass(Generic[S]):
     dtype: str
     batch_size: int
 
-    def __call__(self, rows: ArrayRows, first: int) -> S | None:  # noqa: ARG002
+    def __call__(self, rows: ArrayRows) -> S | None:
         if not len(rows.chunk):
             return None
         one = self.device == "cpu"
