@@ -6,7 +6,7 @@ from conftest import make_data
 
 from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend
-from anmin.sources import Chunk, Place, RawSource, Scaling, Source, opening
+from anmin.sources import Chunk, Origin, RawSource, Scaling, Source, opening
 
 MODEL = {"n_hidden": 4, "lam": 1e-3, "max_iter": 4, "random_state": 0}
 
@@ -27,7 +27,7 @@ class Halves(RawSource):
         for k, rows in enumerate((slice(0, n // 2), slice(n // 2, n))):
             Y = np.empty((n, 0)) if self.y is None else self.y[:, None]
             w = None if self.w is None else self.w[rows]
-            yield Chunk(self.X[rows], Y[rows], w), Place(f"half {k}")
+            yield Chunk(self.X[rows], Y[rows], w), Origin(f"half {k}")
 
 
 class Holder:

@@ -2,7 +2,7 @@
 
 from anmin.sources.arrays import ArraySource, BatchSource, counting_rows
 from anmin.sources.batch import Batch, Kernel, Source, batch_rows
-from anmin.sources.chunk import Chunk, Place
+from anmin.sources.chunk import Chunk, Origin
 from anmin.sources.cluster import DaskSource
 from anmin.sources.files import CSVSource, ParquetSource
 from anmin.sources.opening import is_source, open_source, pick, predict_source, without_gaps
@@ -17,8 +17,8 @@ __all__ = [
     "Chunk",
     "DaskSource",
     "Kernel",
+    "Origin",
     "ParquetSource",
-    "Place",
     "RawSource",
     "Scaling",
     "Source",

@@ -9,7 +9,7 @@ import numpy as np
 
 from anmin.backends import Backend
 from anmin.sources.batch import PreparedRows
-from anmin.sources.chunk import Chunk, Place, bad_cells, chunk_of, column_names
+from anmin.sources.chunk import Chunk, Origin, bad_cells, chunk_of, column_names
 from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling, weight_unit
 
@@ -31,7 +31,7 @@ def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> Ar
     chunk = Chunk(X, Y, weight)
     bad = bad_cells(chunk)
     if bad is not None:
-        raise ValueError(Place("X and y", 0).complaint(chunk, bad))
+        raise ValueError(Origin("X and y", 0).complaint(chunk, bad))
     if weight is not None and not weight.all():
         chunk = chunk.select(weight > 0)
     heaviest = 0.0 if chunk.w is None else float(chunk.w.max(initial=0.0))
@@ -90,7 +90,7 @@ class BatchSource(RawSource):
         for item in made:
             yield tuple(item) if isinstance(item, (tuple, list)) else (item,)
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         shape: tuple[int, int] | None = None
         for k, item in enumerate(self.items()):
             if not 2 <= len(item) <= 3:
@@ -98,16 +98,16 @@ class BatchSource(RawSource):
                     f"batch {k} must be (X, y) or (X, y, weight); got {len(item)} items."
                 )
             X, y, w = (*item, None)[:3]
-            chunk, place = chunk_of(f"batch {k}", X, y, w, self.names)
+            chunk, origin = chunk_of(f"batch {k}", X, y, w, self.names)
             shape = shape or chunk.width
             if chunk.width != shape:
                 raise ValueError(
                     f"batch {k} has X of shape {chunk.X.shape} and y of {chunk.Y.shape}; expected "
                     f"(n, {shape[0]}) and (n, {shape[1]})."
                 )
-            yield chunk, place
+            yield chunk, origin
 
-    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
+    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """X alone, for predictions; frames are asked for these columns."""
         for k, (given, *_) in enumerate(self.items()):
             X = given[list(names)] if names is not None and hasattr(given, "columns") else given
@@ -136,9 +136,9 @@ class MappedRows(RawSource):
     def __repr__(self) -> str:
         return f"memory map of shape {self.X.shape}"
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         for start in range(0, len(self.X), READ):
-            yield self._some(slice(start, start + READ)), Place(repr(self), start)
+            yield self._some(slice(start, start + READ)), Origin(repr(self), start)
 
     def gather(self, rows: np.ndarray) -> ArrayRows:
         return ArrayRows(self._some(rows)) if self.w is None else super().gather(rows)

@@ -69,7 +69,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """Where a chunk comes from, so that a bad cell can be named."""
 
     label: str  # a file with its row group, or a partition
@@ -98,16 +98,16 @@ def labels(d: int, q: int, names: Sequence[str] | None) -> list[str]:
 # ---- checks -------------------------------------------------------------------------------------
 
 
-def checked(chunk: Chunk, place: Place, bad_rows: str) -> Chunk:
+def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
     """The rows without those of weight 0; rows with a cell that is no usable number are bad.
 
     >>> import numpy as np
-    >>> from anmin.sources.chunk import Chunk, Place, checked
+    >>> from anmin.sources.chunk import Chunk, Origin, checked
     >>> chunk = Chunk(np.array([[1.0], [np.nan]]), np.zeros((2, 1)))
-    >>> place = Place("part-7.parquet, row group 0", 100, ["x", "y"])
-    >>> len(checked(chunk, place, "skip"))
+    >>> origin = Origin("part-7.parquet, row group 0", 100, ["x", "y"])
+    >>> len(checked(chunk, origin, "skip"))
     1
-    >>> checked(chunk, place, "error")
+    >>> checked(chunk, origin, "error")
     Traceback (most recent call last):
     ...
     ValueError: part-7.parquet, row group 0, row 101, column 'x' is nan, and must be a finite \
@@ -116,14 +116,14 @@ number; above 1e+151 in size it is too large. Correct it, or leave such rows out
     bad = bad_cells(chunk)
     if bad is not None and bad_rows == "error":
         advice = 'Correct it, or leave such rows out: bad_rows="skip".'
-        raise ValueError(f"{place.complaint(chunk, bad)} {advice}")
+        raise ValueError(f"{origin.complaint(chunk, bad)} {advice}")
     if bad is not None:
         good = np.flatnonzero(~bad.any(axis=1))
         chunk = replace(chunk.select(good), skipped=len(chunk) - len(good))
     if chunk.w is None:
         return chunk
     if len(chunk) and chunk.w.min() < 0:
-        raise ValueError(f"{place.label}: a weight is {chunk.w.min()}; weights are 0 or more.")
+        raise ValueError(f"{origin.label}: a weight is {chunk.w.min()}; weights are 0 or more.")
     if not chunk.w.all():
         chunk = replace(chunk.select(np.flatnonzero(chunk.w)), skipped=chunk.skipped)
     return chunk
@@ -183,7 +183,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 def chunk_of(
     label: str, X: Any, y: Any = None, w: Any = None, names: Sequence[str] | None = None
-) -> tuple[Chunk, Place]:
+) -> tuple[Chunk, Origin]:
     """Arrays or frames as numbers, and where they are from; a cell that is no number is NaN."""
     try:
         table = matrix(X)
@@ -200,7 +200,7 @@ def chunk_of(
         rows = [np.asarray(part, dtype=object)[row] for part in (X, y, w) if part is not None]
         return np.hstack([np.atleast_1d(values) for values in rows])[column]
 
-    return chunk, Place(label, 0, labels(*chunk.width, names), cell)
+    return chunk, Origin(label, 0, labels(*chunk.width, names), cell)
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from anmin.backends import Backend
 from anmin.sources.batch import Batch, Kernel, PreparedRows, S
-from anmin.sources.chunk import Chunk, Place, column_names
+from anmin.sources.chunk import Chunk, Origin, column_names
 from anmin.sources.draws import Part, rule
 from anmin.sources.raw import ArrayRows, Function, RawSource
 from anmin.sources.scaling import Measure, Scaling
@@ -107,7 +107,7 @@ class DaskSource(RawSource):
     def predict(self, function: Function, names: Sequence[str] | None, d: int) -> NoReturn:  # noqa: ARG002
         raise TypeError(f"predict cannot read a {self!r}; give it the X that it was made from.")
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         raise NotImplementedError("the rows of a Dask collection stay on its workers.")
 
     def measure(self) -> Measure | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from anmin.sources.chunk import Chunk, Place, floats, refuse_duplicates
+from anmin.sources.chunk import Chunk, Origin, floats, refuse_duplicates
 from anmin.sources.raw import RawSource
 
 READ = 2**16  # rows read at a time from Parquet
@@ -66,15 +66,15 @@ class FileSource(RawSource):
         others = {*self.targets, *self._weights}
         return [name for name in self.header(self.paths[0]) if name not in others]
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         return self.tables(len(self.names), [*self.names, *self.targets, *self._weights])
 
-    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
+    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """X alone, for predictions: these columns, or else the source's own."""
         names = list(self.names if names is None else names)
         return self.tables(len(names), names)
 
-    def tables(self, d: int, columns: list[str]) -> Iterator[tuple[Chunk, Place]]:
+    def tables(self, d: int, columns: list[str]) -> Iterator[tuple[Chunk, Origin]]:
         """Some columns of all files as numbers, the first d as X, column-major."""
         w = len(columns) > d and self.weight is not None
         for path in self.paths:
@@ -87,12 +87,12 @@ class FileSource(RawSource):
             refuse_duplicates(path, [name for name in header if name in columns])
             for batch, label, first in self.pieces(path, columns):
                 cells = [batch.column(name) for name in columns]
-                place = Place(label, first, columns, partial(cell_of, cells))
+                origin = Origin(label, first, columns, partial(cell_of, cells))
                 table = np.empty((len(columns), len(batch)))
                 for row, column in zip(table, cells, strict=True):
                     row[:] = column_floats(column)
                 X, Y, weight = np.split(table.T, [d, len(columns) - w], axis=1)
-                yield Chunk(X, Y, weight[:, 0] if w else None), place
+                yield Chunk(X, Y, weight[:, 0] if w else None), origin
 
 
 def files(path: Paths, suffix: str) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from anmin.backends import Backend
 from anmin.sources.batch import PreparedRows
-from anmin.sources.chunk import BAD_ROWS, Chunk, Place, ahead, bad_cells, checked, in_batches
+from anmin.sources.chunk import BAD_ROWS, Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import Keep, Part, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
 
@@ -45,15 +45,15 @@ class RawSource:
 
     # ---- what a source says of itself -----------------------------------------------------------
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         """The rows in order, as they come, and where each chunk comes from."""
         raise NotImplementedError
 
-    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Place]]:
+    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """The same for predictions, which need no Y: the columns of these names, or else all."""
-        have = names if self.names is None else self.names
-        if names is not None and list(have) != list(names):
-            raise ValueError(f"{self!r} has the columns {[*have]}; the model expects {[*names]}.")
+        have, wanted = ([] if given is None else list(given) for given in (self.names, names))
+        if have and wanted and have != wanted:
+            raise ValueError(f"{self!r} has the columns {have}; the model expects {wanted}.")
         return self.chunks()
 
     @classmethod
@@ -72,13 +72,13 @@ class RawSource:
         """The rows in order, checked, and the same ones in each pass."""
         known: Measure | None = self.__dict__.get("measured")
         n = 0
-        for chunk, place in self.chunks():
+        for chunk, origin in self.chunks():
             if known is not None and chunk.width != self.width:
                 raise ValueError(
-                    f"{place.label} has {chunk.width} columns of X and y, and had {self.width} at "
+                    f"{origin.label} has {chunk.width} columns of X and y, and had {self.width} at "
                     "first; rows must not change during a fit."
                 )
-            good = checked(chunk, place, self.bad_rows).weighed_by(self.weight_unit)
+            good = checked(chunk, origin, self.bad_rows).weighed_by(self.weight_unit)
             n += len(good)
             yield good
         if known is not None and n != known.x.n:
@@ -146,14 +146,14 @@ class RawSource:
     def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
         """function(X) for the d columns `names`; NaN for rows that the source leaves out."""
         parts = []
-        for chunk, place in ahead(self.inputs(names)):
+        for chunk, origin in ahead(self.inputs(names)):
             if chunk.X.shape[1] != d:
                 raise ValueError(
-                    f"{place.label} has {chunk.X.shape[1]} columns; the model expects {d}."
+                    f"{origin.label} has {chunk.X.shape[1]} columns; the model expects {d}."
                 )
             rows = Chunk(chunk.X, chunk.Y[:, :0])
             if self.bad_rows == "error":
-                checked(rows, place, "error")
+                checked(rows, origin, "error")
             bad = bad_cells(rows)
             with np.errstate(all="ignore"):
                 scores = function(rows.X)

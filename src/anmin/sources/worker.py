@@ -36,8 +36,8 @@ class PartitionError(ValueError):
 def load(index: int, X: Any, y: Any, w: Any, names: Sequence[str] | None, bad_rows: str) -> Chunk:
     """A partition as numbers, checked, without rows of weight 0."""
     try:
-        chunk, place = chunk_of(f"partition {index}", X, y, w, names)
-        return checked(chunk, place, bad_rows)
+        chunk, origin = chunk_of(f"partition {index}", X, y, w, names)
+        return checked(chunk, origin, bad_rows)
     except ValueError as error:
         raise PartitionError(str(error)) from error
 
@@ -110,8 +110,8 @@ def moved(value: T, convert: Callable[[Any], Any]) -> T:
 
 def block_scores(X: Any, function: Function, block_id: tuple[int, ...]) -> np.ndarray:
     """function(X) for one block of a Dask array, if all its cells are usable numbers."""
-    chunk, place = chunk_of(f"partition {block_id[0]}", X)
-    return function(checked(chunk, place, "error").X)
+    chunk, origin = chunk_of(f"partition {block_id[0]}", X)
+    return function(checked(chunk, origin, "error").X)
 
 
 # ---- the cluster --------------------------------------------------------------------------------
