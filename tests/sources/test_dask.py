@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 
 import containers
 import numpy as np
@@ -12,7 +13,7 @@ from conftest import make_data
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend
-from anmin.sources import DaskSource, Scaling
+from anmin.sources import DaskSource, Scaling, worker
 from anmin.sources import cluster as module
 from anmin.stats import OutputPass, PatternPass
 
@@ -100,6 +101,29 @@ def test_a_worker_that_joins_is_used(client, monkeypatch):
     assert next(count for address, count in done.items() if address not in before) > 0
     alone = model(n_hidden=160, max_iter=3).fit(X.compute(), y.compute())
     np.testing.assert_allclose(joined.A_, alone.A_, rtol=1e-8, atol=1e-8)
+
+
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
+    """Lost in the middle of a fit, for good: an error in time, and not a wait without end."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(worker, "PATIENCE", "3s")
+    monkeypatch.setattr(worker, "LOOK", 0.5)
+    _, _, X, y = collections()
+    with containers.local_cluster(1) as client:
+        at_pass(monkeypatch, 3, lambda: client.cluster.scale(0))
+        begun = time.monotonic()
+        with pytest.raises(RuntimeError, match="the Dask cluster has had no worker for 3s"):
+            model(max_iter=30).fit(X, y)
+        assert time.monotonic() - begun < 30
+
+
+def test_an_error_of_a_partition_is_not_taken_for_waiting(client):
+    def read(block, block_id=None):
+        raise TimeoutError("no such tape")
+
+    _, _, X, y = collections()
+    with pytest.raises(ValueError, match=r"partition 0 cannot be computed: TimeoutError"):
+        model().fit(X.map_blocks(read, dtype=float), y)
 
 
 @pytest.mark.parametrize("where", ["here", "client"])
@@ -193,7 +217,7 @@ def test_collections_that_do_not_match(here):
     with pytest.raises(ValueError, match="unknown sizes"):
         model().fit(frame, y)
     other = dd.from_pandas(pd.Series(y[:599]), npartitions=3)
-    with pytest.raises(ValueError, match="must be in the same partitions"):
+    with pytest.raises(ValueError, match=r"partition 2 .* their rows must match"):
         model().fit(frame, other)
 
 
@@ -240,10 +264,10 @@ def test_what_travels_does_not_grow_with_the_rows(here, monkeypatch):
     """A partition's answer has the size of the sums; only a sample of rows goes to the driver."""
     sizes = {}
 
-    def weighed(task, *args):
-        answer = module_run(task, *args)
-        kind = type(getattr(task.work, "kernel", task.work)).__name__
-        sizes.setdefault(kind, []).append((len(pickle.dumps(task)), len(pickle.dumps(answer))))
+    def weighed(work, *args):
+        answer = module_run(work, *args)
+        kind = getattr(work, "__name__", type(getattr(work, "kernel", work)).__name__)
+        sizes.setdefault(kind, []).append((len(pickle.dumps(work)), len(pickle.dumps(answer))))
         return answer
 
     module_run = module.run
@@ -259,10 +283,20 @@ def test_what_travels_does_not_grow_with_the_rows(here, monkeypatch):
         most[rows] = {kind: np.max(found, axis=0) for kind, found in sizes.items()}
     assert len(most[5_000]) > 8
     for kind, (sent, answered) in most[20_000].items():
-        if kind != "Gathering":
+        if kind != "all_rows":
             assert sent < 4_000, kind
             assert answered < 8_000, kind
     assert most[20_000].keys() == most[5_000].keys()
+
+
+def test_parts_of_parts(here):
+    X, y, dX, dy = collections()
+    source = DaskSource(dX, dy, da.from_array(1.0 + y**2, chunks=100))
+    some, fewer = np.array([3, 599, 250, 17]), np.array([2, 0])
+    part = source.part(some)  # in the order of the rows: 3, 17, 250, 599
+    np.testing.assert_array_equal(part.gather(fewer).chunk.X, X[[250, 3]])
+    assert part.part(fewer).tally() == (2, pytest.approx((1 + y[[3, 250]] ** 2).sum()))
+    np.testing.assert_array_equal(part.part(fewer).gather(np.arange(2)).chunk.X, X[[3, 250]])
 
 
 @pytest.mark.parametrize("kernel", [OutputPass, PatternPass])
@@ -290,7 +324,7 @@ def test_partitions_stay_in_memory_only_where_there_is_room(client, monkeypatch)
     first = list(source.pieces)
     assert source.measured.x.n == 600
     assert all(one is not other for one, other in zip(first, source.pieces, strict=True))
-    monkeypatch.setattr(module, "KEEP", 0.0)
+    monkeypatch.setattr(worker, "KEEP", 0.0)
     source = DaskSource(X, y)
     first = list(source.pieces)
     assert source.measured.x.n == 600
@@ -298,7 +332,5 @@ def test_partitions_stay_in_memory_only_where_there_is_room(client, monkeypatch)
     rows = source.prepared(Scaling.of(source.measured), NumpyBackend(), 4096)
     with pytest.raises(NotImplementedError, match="stay on its workers"):
         next(rows.batches())
-    with pytest.raises(NotImplementedError, match="a part of a part"):
-        rows.part(np.arange(5)).part(np.arange(2))
     with pytest.raises(NotImplementedError, match="stay on its workers"):
         source.chunks()

@@ -7,9 +7,8 @@ from sklearn.preprocessing import StandardScaler
 
 from anmin.backends import NumpyBackend
 from anmin.sources import ArraySource, Batch, Scaling
-from anmin.sources.batch import Room
+from anmin.sources.batch import ROUND, Room, batch_rows
 from anmin.sources.chunk import Chunk
-from anmin.sources.prepared import ROUND, batch_rows
 from anmin.sources.scaling import measure
 from anmin.stats import OutputPass
 

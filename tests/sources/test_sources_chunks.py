@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 from anmin.backends import NumpyBackend
 from anmin.sources import BatchSource, Scaling
 from anmin.sources.batch import Batch, Room
-from anmin.sources.chunk import Chunk, Place, ahead, checked, in_batches
+from anmin.sources.chunk import (
+    LARGEST,
+    Chunk,
+    Origin,
+    ahead,
+    checked,
+    floats,
+    in_batches,
+    matrix,
+    targets,
+)
 from anmin.sources.draws import TABLE, Chosen, Fold, draw, random_folds
-from anmin.sources.numbers import floats, matrix, targets
 from anmin.sources.scaling import Moments, measure
 
 
@@ -83,7 +92,7 @@ def test_reading_ahead_may_be_left():
 
 # ---- checks -------------------------------------------------------------------------------------
 
-PLACE = Place("here", 10, ["a", "b", "y", "w"])
+HERE = Origin("here", 10, ["a", "b", "y", "w"])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -92,23 +101,27 @@ def test_a_bad_cell_is_named(value, part, column, name):
     bad = chunk(4, w=np.ones(4))
     getattr(bad, part).reshape(4, -1)[2, column] = value
     with pytest.raises(ValueError, match=rf"here, row 12, column '{name}' is {value}.*bad_rows"):
-        checked(bad, PLACE, "error")
-    good = checked(bad, PLACE, "skip")
+        checked(bad, HERE, "error")
+    good = checked(bad, HERE, "skip")
     assert (len(good), good.skipped) == (3, 1)
 
 
-def test_large_numbers_are_not_bad():
+def test_large_numbers_are_not_bad_until_their_squares_overflow():
     large = chunk(4)
-    large.X[:] = 1e308
-    assert checked(large, PLACE, "error") is large
+    large.X[:] = LARGEST
+    assert checked(large, HERE, "error") is large
+    large.X[2, 1] = -1e308
+    with pytest.raises(ValueError, match=r"row 12, column 'b' is -1e\+308, .*too large"):
+        checked(large, HERE, "error")
+    assert checked(large, HERE, "skip").skipped == 1
 
 
 def test_rows_of_weight_zero_are_no_rows():
-    few = checked(chunk(4, w=np.array([1.0, 0.0, 2.0, 0.0])), PLACE, "error")
+    few = checked(chunk(4, w=np.array([1.0, 0.0, 2.0, 0.0])), HERE, "error")
     np.testing.assert_array_equal(few.w, [1, 2])
     assert few.skipped == 0
     with pytest.raises(ValueError, match="weight is"):
-        checked(chunk(2, w=np.array([1.0, -1.0])), PLACE, "skip")
+        checked(chunk(2, w=np.array([1.0, -1.0])), HERE, "skip")
 
 
 def test_cells_that_are_no_numbers():

@@ -1,13 +1,11 @@
 """Where rows live. One verb: run a kernel over the batches and add up what it returns."""
 
-from anmin.sources.batch import Batch, Kernel
+from anmin.sources.arrays import ArraySource, BatchSource, counting_rows
+from anmin.sources.batch import Batch, Kernel, Source, batch_rows
+from anmin.sources.chunk import Chunk, Origin
 from anmin.sources.cluster import DaskSource
-from anmin.sources.csv import CSVSource
-from anmin.sources.iterable import BatchSource
-from anmin.sources.local import ArraySource, counting_rows
+from anmin.sources.files import CSVSource, ParquetSource
 from anmin.sources.opening import is_source, open_source, pick, predict_source, without_gaps
-from anmin.sources.parquet import ParquetSource
-from anmin.sources.prepared import Source, batch_rows
 from anmin.sources.raw import RawSource
 from anmin.sources.scaling import Scaling
 
@@ -16,8 +14,10 @@ __all__ = [
     "Batch",
     "BatchSource",
     "CSVSource",
+    "Chunk",
     "DaskSource",
     "Kernel",
+    "Origin",
     "ParquetSource",
     "RawSource",
     "Scaling",

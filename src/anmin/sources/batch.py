@@ -1,23 +1,46 @@
-"""A batch of prepared rows, as a kernel sees it."""
+"""Rows as the solvers want them: what they ask of a source, and what a kernel sees of it.
+
+A batch leaves a source with its leading column, X standardised, Y centred, and all multiplied by
+√w. Prepared batches are kept while the backend has room for them; the rest are prepared anew in
+each pass, so that memory beyond the input stays bounded. What is read in a stream is kept whole
+or not at all: keeping a part of it would not save the reading.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
 
 from anmin.backends import Array, Backend
+from anmin.sources.chunk import Chunk
+from anmin.sources.draws import Part
+from anmin.sources.scaling import Scaling
+
+if TYPE_CHECKING:
+    from anmin.sources.raw import RawSource
+
+ROUND = 4096
+TARGET = 1e30  # the largest prepared y: with its square, single precision comes to its end
+
+
+class Adds(Protocol):
+    """What a kernel returns: numbers, arrays, or a record of them."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+T = TypeVar("T")
+S = TypeVar("S", bound=Adds)
+S_co = TypeVar("S_co", bound=Adds, covariant=True)
 
 
 @dataclass(slots=True)
 class Room:
-    """Bytes that may still be kept.
-
-    >>> from anmin.sources.batch import Room
-    >>> room = Room(100)
-    >>> room.take(80), room.take(80), room.left
-    (True, False, 20)
-    """
+    """Bytes that may still be kept."""
 
     left: int
 
@@ -40,7 +63,7 @@ class Batch:
     Y: Array  # (n, q)
     start: int
     room: Room | None = None  # where what is remembered is charged; None for a passing batch
-    _memory: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    _memory: dict[str, tuple[object, Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -49,31 +72,170 @@ class Batch:
     def kept(self) -> bool:
         return self.room is not None
 
-    def once(self, name: str, at: Any, compute: Callable[[], Any]) -> Any:
+    def once(self, name: str, at: object, compute: Callable[[], T]) -> T:
         """compute(), remembered under `name` until asked for at another object `at`."""
         known = self._memory.get(name)
         if known is not None and known[0] is at:
             return known[1]
         value = compute()
         if self.room is not None:
-            self._remember(self.room, name, at, value)
+            if known is not None:
+                self.room.left += bytes_of(self._memory.pop(name)[1])
+            if self.room.take(bytes_of(value)):
+                self._memory[name] = (at, value)
         return value
 
-    def _remember(self, room: Room, name: str, at: Any, value: Any) -> None:
-        if name in self._memory:
-            room.left += bytes_of(self._memory.pop(name)[1])
-        if room.take(bytes_of(value)):
-            self._memory[name] = (at, value)
 
-
-def bytes_of(value: Any) -> int:
+def bytes_of(value: object) -> int:
     """The size of an array, or of a tuple of them; whatever else is small."""
     if isinstance(value, tuple):
         return sum(map(bytes_of, value))
     return int(getattr(value, "nbytes", 0))
 
 
-class Kernel(Protocol):
+class Kernel(Protocol[S_co]):
     """A batch in, something that adds out."""
 
-    def __call__(self, backend: Backend, batch: Batch) -> Any: ...
+    def __call__(self, backend: Backend, batch: Batch, /) -> S_co: ...
+
+
+class Source(Protocol):
+    """What solvers ask of rows, wherever they live."""
+
+    scaling: Scaling
+    backend: Backend
+
+    def __len__(self) -> int: ...
+
+    @property
+    def weight(self) -> float:
+        """Σw."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """n, p, q."""
+
+    def reduce(self, kernel: Kernel[S]) -> S:
+        """Σ kernel(batch) over the batches, in their order."""
+
+    def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
+        """Some of the rows, in memory; with another backend if one is given."""
+
+    def part(self, part: Part) -> Source:
+        """Some of the rows, where they live: by their numbers, or by a rule."""
+
+    def using(self, backend: Backend) -> Source:
+        """The same rows in the arithmetic of another backend."""
+
+    def rows(self, rows: slice | np.ndarray) -> Batch:
+        """Some rows, prepared: a slice, or their numbers."""
+
+
+def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
+    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
+    if batch_size == "auto":
+        batch_size = backend.working // (8 * (p + q) + 40 * h)  # bytes a row in a pass
+    return max(1, -(-int(batch_size) // ROUND)) * ROUND
+
+
+class PreparedRows:
+    """The rows of a raw source, prepared, in batches: a `Source`."""
+
+    def __init__(self, raw: RawSource, scaling: Scaling, backend: Backend, batch_size: int) -> None:
+        self.raw, self.scaling, self.backend = raw, scaling, backend
+        self.batch_size = batch_size
+        self._kept: dict[int, Batch] = {}
+
+    def __len__(self) -> int:
+        return self.raw.tally()[0]
+
+    @property
+    def weight(self) -> float:
+        return self.raw.tally()[1]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return len(self), self.scaling.n_inputs + 1, len(self.scaling.y_mean)
+
+    def reduce(self, kernel: Kernel[S]) -> S:
+        total: S | None = None
+        for batch in self.batches():
+            part = kernel(self.backend, batch)
+            total = part if total is None else total + part
+        if total is None:
+            raise ValueError(f"{self.raw!r} has no rows.")
+        return total
+
+    def batches(self) -> Iterator[Batch]:
+        if len(self._kept) * self.batch_size >= len(self):
+            yield from self._kept.values()
+            return
+        start = 0
+        for chunk in self.raw.batches(self.batch_size):
+            if len(chunk):
+                yield self._kept.get(start) or self._new(chunk, start)
+            start += len(chunk)
+
+    def _new(self, chunk: Chunk, start: int) -> Batch:
+        """A batch, kept if there is room."""
+        batch = self._prepare(chunk, start)
+        rows, memory = self._rooms
+        if rows.take(batch.X.nbytes + batch.Y.nbytes):
+            batch.room = memory
+            self._kept[start] = batch
+        return batch
+
+    @cached_property
+    def _rooms(self) -> tuple[Room, Room]:
+        """For prepared rows, and as much for what batches remember."""
+        n, p, q = self.shape
+        room = self.backend.room
+        if self.raw.streamed and n * (p + q) * self.backend.dtype.itemsize > room:
+            room = 0
+        return Room(room), Room(room)
+
+    def _prepare(self, chunk: Chunk, start: int) -> Batch:
+        """Raw rows as a batch."""
+        backend, n = self.backend, len(chunk)
+        scaling = self.scaling.on(backend)
+        roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
+        X, Y = backend.empty(n, self.shape[1]), backend.empty(*chunk.Y.shape)
+
+        def part(some: slice) -> None:
+            X[some, :1], X[some, 1:] = 1.0, scaling.inputs(backend.double(chunk.X[some]))
+            Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
+            if roots is not None:
+                root = backend.double(roots[some])
+                X[some] *= root
+                Y[some] *= root
+
+        backend.each_block(part, n)
+        return Batch(X, Y, start)
+
+    def take(self, rows: np.ndarray, backend: Backend | None = None) -> PreparedRows:
+        return self._with(self.raw.gather(rows), backend or self.backend)
+
+    def part(self, part: Part) -> PreparedRows:
+        return self._with(self.raw.part(part), self.backend)
+
+    def using(self, backend: Backend) -> PreparedRows:
+        return self._with(self.raw, backend)
+
+    def _with(self, raw: RawSource, backend: Backend) -> PreparedRows:
+        return raw.prepared(self.scaling, backend, self.batch_size)
+
+    def rows(self, rows: slice | np.ndarray) -> Batch:
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(len(self)))
+        return self._prepare(self.raw.gather(rows).chunk, -1)
+
+
+def usable(Y: Array) -> Array:
+    """Prepared Y, if squares of it can be summed."""
+    if len(Y) and (top := float(abs(Y).max())) > TARGET:
+        raise ValueError(
+            f"y is too large: it reaches {top:.3g} in the units it is fitted in, and sums of its "
+            'squares overflow. Divide y by its standard deviation; solver="varpro" with lam="auto" '
+            "does so by itself."
+        )
+    return Y

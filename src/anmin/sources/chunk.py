@@ -1,7 +1,8 @@
-"""Raw rows on their way: a chunk of them, checked, cut into batches, read ahead."""
+"""Raw rows on their way: made numbers, checked, cut into batches, read ahead."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 
 T = TypeVar("T")
 BAD_ROWS = ("error", "skip")
+LARGEST = 1e151  # a cell; its square, summed over a million rows, is still a number
 
 
 @dataclass(slots=True)
@@ -28,6 +30,19 @@ class Chunk:
     def __sizeof__(self) -> int:
         return self.X.nbytes + self.Y.nbytes + (0 if self.w is None else self.w.nbytes)
 
+    def __add__(self, other: Chunk) -> Chunk:
+        return Chunk.join([self, other])
+
+    @property
+    def width(self) -> tuple[int, int]:
+        """d, q."""
+        return self.X.shape[1], self.Y.shape[1]
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        """X, Y and, if there are any, the weights, as matrices."""
+        return [self.X, self.Y] + ([] if self.w is None else [self.w[:, None]])
+
     @property
     def weight(self) -> float:
         """Σw."""
@@ -36,6 +51,10 @@ class Chunk:
     def select(self, rows: slice | np.ndarray) -> Chunk:
         """Some of the rows."""
         return Chunk(self.X[rows], self.Y[rows], None if self.w is None else self.w[rows])
+
+    def weighed_by(self, unit: float) -> Chunk:
+        """The same rows, their weights in another unit."""
+        return self if self.w is None or unit == 1.0 else replace(self, w=self.w / unit)
 
     @classmethod
     def join(cls, parts: Sequence[Chunk]) -> Chunk:
@@ -50,68 +69,76 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """Where a chunk comes from, so that a bad cell can be named."""
 
     label: str  # a file with its row group, or a partition
-    first: int  # number of the first row there
-    names: Sequence[str]  # of the columns of X, then of Y, then of the weights
-    cell: Callable[[int, int], Any] | None = None  # (row, column) → as it was given
+    first: int = 0  # number of the first row there
+    names: Sequence[str] | None = None  # of the columns of X, then of Y, then of the weights
+    cell: Callable[[int, int], object] | None = None  # (row, column) → as it was given
 
-    def complaint(self, row: int, column: int, value: Any) -> str:
-        if self.cell is not None:
-            value = self.cell(row, column)
-        return f"{self.label}, row {self.first + row}, column {self.names[column]!r} is {value!r}"
+    def complaint(self, chunk: Chunk, bad: np.ndarray) -> str:
+        """The first bad cell, and what it must be."""
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        names = labels(*chunk.width, None) if self.names is None else self.names
+        value: object = float(np.hstack([V[row] for V in chunk.columns])[column])
+        value = value if self.cell is None else self.cell(row, column)
+        return (
+            f"{self.label}, row {self.first + row}, column {names[column]!r} is {value!r}, and "
+            f"must be a finite number; above {LARGEST:g} in size it is too large."
+        )
 
 
-def checked(chunk: Chunk, place: Place, bad_rows: str) -> Chunk:
-    """The rows without those of weight 0; rows with a cell that is no finite number are bad.
+def labels(d: int, q: int, names: Sequence[str] | None) -> list[str]:
+    """What to call the columns of X, y and the weights in a message."""
+    inputs = [f"X[:, {j}]" for j in range(d)] if names is None else list(names)
+    return [*inputs, *(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
+
+
+# ---- checks -------------------------------------------------------------------------------------
+
+
+def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
+    """The rows without those of weight 0; rows with a cell that is no usable number are bad.
 
     >>> import numpy as np
-    >>> from anmin.sources.chunk import Chunk, Place, checked
+    >>> from anmin.sources.chunk import Chunk, Origin, checked
     >>> chunk = Chunk(np.array([[1.0], [np.nan]]), np.zeros((2, 1)))
-    >>> place = Place("part-7.parquet, row group 0", 100, ["x", "y"])
-    >>> len(checked(chunk, place, "skip"))
+    >>> origin = Origin("part-7.parquet, row group 0", 100, ["x", "y"])
+    >>> len(checked(chunk, origin, "skip"))
     1
-    >>> checked(chunk, place, "error")
+    >>> checked(chunk, origin, "error")
     Traceback (most recent call last):
     ...
     ValueError: part-7.parquet, row group 0, row 101, column 'x' is nan, and must be a finite \
-number. Correct it, or leave such rows out: bad_rows="skip".
+number; above 1e+151 in size it is too large. Correct it, or leave such rows out: bad_rows="skip".
     """
-    if not surely_finite(chunk):
-        chunk = without_bad_rows(chunk, place, bad_rows)
+    bad = bad_cells(chunk)
+    if bad is not None and bad_rows == "error":
+        advice = 'Correct it, or leave such rows out: bad_rows="skip".'
+        raise ValueError(f"{origin.complaint(chunk, bad)} {advice}")
+    if bad is not None:
+        good = np.flatnonzero(~bad.any(axis=1))
+        chunk = replace(chunk.select(good), skipped=len(chunk) - len(good))
     if chunk.w is None:
         return chunk
     if len(chunk) and chunk.w.min() < 0:
-        row = int(chunk.w.argmin())
-        raise ValueError(f"{place.label}: a weight is {chunk.w[row]!r}; weights are 0 or more.")
+        raise ValueError(f"{origin.label}: a weight is {chunk.w.min()}; weights are 0 or more.")
     if not chunk.w.all():
         chunk = replace(chunk.select(np.flatnonzero(chunk.w)), skipped=chunk.skipped)
     return chunk
 
 
-def surely_finite(chunk: Chunk) -> bool:
-    """A quick look: a sum is finite only if its terms are."""
-    with np.errstate(all="ignore"):
-        total = chunk.X.sum(dtype=np.float64) + chunk.Y.sum()
-        return bool(np.isfinite(total + (0.0 if chunk.w is None else chunk.w.sum())))
+def bad_cells(chunk: Chunk) -> np.ndarray | None:
+    """Which cells of X, Y and the weights cannot be used: (n, d + q + 1); None if all can."""
+    limits = (LARGEST, LARGEST, np.finfo(float).max)  # weights are made relative later
+    pairs = [(V, limit) for V, limit in zip(chunk.columns, limits, strict=False) if V.size]
+    if all(abs(float(end)) <= limit for V, limit in pairs for end in (V.min(), V.max())):
+        return None  # the ends are NaN where there is one
+    return np.hstack([~(np.abs(V.astype(np.float64)) <= limit) for V, limit in pairs])
 
 
-def without_bad_rows(chunk: Chunk, place: Place, bad_rows: str) -> Chunk:
-    columns = [chunk.X, chunk.Y] + ([] if chunk.w is None else [chunk.w[:, None]])
-    bad = np.hstack([~np.isfinite(part) for part in columns])  # (n, d + q + 1)
-    if not bad.any():
-        return chunk
-    if bad_rows == "error":
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        value = float(np.hstack([part[row] for part in columns])[column])
-        raise ValueError(
-            f"{place.complaint(row, column, value)}, and must be a finite number. "
-            'Correct it, or leave such rows out: bad_rows="skip".'
-        )
-    good = np.flatnonzero(~bad.any(axis=1))
-    return replace(chunk.select(good), skipped=len(chunk) - len(good))
+# ---- streams ------------------------------------------------------------------------------------
 
 
 def in_batches(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
@@ -142,15 +169,88 @@ def in_batches(chunks: Iterable[Chunk], size: int) -> Iterator[Chunk]:
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The items, each fetched by a thread while the one before is worked on.
-
-    >>> from anmin.sources.chunk import ahead
-    >>> list(ahead(iter([1, 2, 3])))
-    [1, 2, 3]
-    """
+    """The items, each fetched by a thread while the one before is worked on."""
     end = object()
     with ThreadPoolExecutor(1, "anmin-read") as pool:
         fetched = pool.submit(next, items, end)
         while (item := fetched.result()) is not end:
             fetched = pool.submit(next, items, end)
             yield item  # type: ignore[misc]
+
+
+# ---- tables of any kind as numbers --------------------------------------------------------------
+
+
+def chunk_of(
+    label: str, X: Any, y: Any = None, w: Any = None, names: Sequence[str] | None = None
+) -> tuple[Chunk, Origin]:
+    """Arrays or frames as numbers, and where they are from; a cell that is no number is NaN."""
+    try:
+        table = matrix(X)
+    except ValueError as error:
+        raise ValueError(f"{label}: {error}") from error
+    Y = np.empty((len(table), 0)) if y is None else targets(y)
+    chunk = Chunk(table, Y, None if w is None else floats(w))
+    shapes = [part.shape for part in (table, Y, chunk.w) if part is not None]
+    if len({shape[0] for shape in shapes}) > 1 or (w is not None and len(shapes[-1]) > 1):
+        got = " and ".join(map(str, shapes))
+        raise ValueError(f"{label} has X, y and weights of shapes {got}; their rows must match.")
+
+    def cell(row: int, column: int) -> object:
+        rows = [np.asarray(part, dtype=object)[row] for part in (X, y, w) if part is not None]
+        return np.hstack([np.atleast_1d(values) for values in rows])[column]
+
+    return chunk, Origin(label, 0, labels(*chunk.width, names), cell)
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The columns of a frame, if they are names."""
+    names = list(getattr(X, "columns", []))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def floats(values: Any) -> np.ndarray:
+    """One column as numbers."""
+    column = np.asarray(values)
+    if column.dtype.kind in "fiub":
+        return column.astype(np.float64, copy=False)
+    return np.array([number(value) for value in np.asarray(values, dtype=object)], dtype=np.float64)
+
+
+def number(value: Any) -> float:
+    """A cell as a number, NaN if it is none; "1_000" is none, though Python reads it."""
+    try:
+        return np.nan if isinstance(value, str) and "_" in value else float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def matrix(values: Any) -> np.ndarray:
+    """An array or frame of two axes as numbers; single precision stays as it is."""
+    if hasattr(values, "columns"):
+        refuse_duplicates("the frame", list(values.columns))
+        columns = [floats(values[name]) for name in values.columns]
+        return np.column_stack(columns) if columns else np.empty((len(values), 0))
+    table = np.asarray(values)
+    if table.dtype.kind not in "fiub":
+        table = np.asarray(values, dtype=object)
+    if table.ndim != 2:
+        raise ValueError(f"X must have two axes, rows and columns; got shape {table.shape}.")
+    if table.dtype in (np.float32, np.float64):
+        return table
+    return np.column_stack([floats(column) for column in table.T])
+
+
+def targets(values: Any) -> np.ndarray:
+    """y as (n, q)."""
+    if hasattr(values, "columns"):
+        return matrix(values)
+    table = np.asarray(values)
+    return floats(table)[:, None] if table.ndim == 1 else matrix(table).astype(np.float64)
+
+
+def refuse_duplicates(what: str, names: Sequence[str]) -> None:
+    """An error that names the first column that is there twice."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(f"{what} has more than one column {twice[0]!r}; give each its own name.")

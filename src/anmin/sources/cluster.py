@@ -16,39 +16,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import Batch, Kernel
-from anmin.sources.chunk import Chunk, Place
-from anmin.sources.draws import Chosen, Keep, Part, rule
-from anmin.sources.iterable import column_names
-from anmin.sources.prepared import Source
-from anmin.sources.raw import ArrayRows, RawSource
+from anmin.sources.batch import Batch, Kernel, PreparedRows, S
+from anmin.sources.chunk import Chunk, Origin, column_names
+from anmin.sources.draws import Part, rule
+from anmin.sources.raw import ArrayRows, Function, RawSource
 from anmin.sources.scaling import Measure, Scaling
 from anmin.sources.worker import (
-    Counting,
-    Gathering,
-    Loading,
-    Measuring,
     PartitionError,
     Pass,
-    Tally,
-    Task,
     Work,
+    WorkersLostError,
     added,
+    all_rows,
+    block_scores,
+    computed,
+    kept,
     load,
+    measure_rows,
     moved,
     run,
+    some_rows,
 )
 
+T = TypeVar("T")
 FAN = 8  # sums added at a time
-KEEP = 0.3  # of the workers' memory
 FEW = 2**24  # bytes of rows that may come to the driver
+
+
+def is_dask(X: object) -> bool:
+    return hasattr(X, "__dask_graph__")
 
 
 class DaskSource(RawSource):
@@ -76,63 +78,65 @@ class DaskSource(RawSource):
     """
 
     remote = True
+    whole = True  # not a part of another
+    device = "cpu"
 
     def __init__(self, X: Any, y: Any, weight: Any = None, bad_rows: str = "error") -> None:
         from dask.delayed import delayed
 
         super().__init__(bad_rows)
         self.names, self.flat = column_names(X), np.ndim(y) == 1
-        self.keep: Keep | None = None
-        self.device = "cpu"
         parts = [partitions("X", X, X), partitions("y", y, X)]
         parts.append([None] * len(parts[0]) if weight is None else partitions("weight", weight, X))
         self.pieces = [
-            delayed(load)(*item, Loading(i, self.names, bad_rows))
+            delayed(load)(i, *item, self.names, bad_rows)
             for i, item in enumerate(zip(*parts, strict=True))
         ]
 
     def __repr__(self) -> str:
         return f"DaskSource of {len(self.pieces)} partitions"
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    @classmethod
+    def wraps(cls, X: object) -> bool:
+        return is_dask(X)
+
+    @classmethod
+    def of_inputs(cls, X: Any) -> DaskInputs:  # type: ignore[override]
+        return DaskInputs(X)
+
+    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> NoReturn:  # noqa: ARG002
+        raise TypeError(f"predict cannot read a {self!r}; give it the X that it was made from.")
+
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         raise NotImplementedError("the rows of a Dask collection stay on its workers.")
 
     def measure(self) -> Measure | None:
-        found = self.total(Measuring())
-        if found is not None:
+        found = self.total(measure_rows)
+        if found is not None and self.whole:
             self.pieces = kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
         return found
 
-    @cached_property
-    def starts(self) -> list[int]:
-        """The number of the first row of each partition, among all rows."""
-        return [0, *accumulate(self.measured.sizes)][:-1]
+    def weigh_by(self, unit: float) -> None:
+        from dask.delayed import delayed
 
-    @cached_property
-    def counted(self) -> Tally:
-        """Rows and weight by partition, of a part of the rows."""
-        if self.keep is None:
-            return Tally(self.measured.sizes, self.measured.x.w)
-        return self.total(Counting())
-
-    def tally(self) -> tuple[int, float]:
-        return sum(self.counted.sizes), self.counted.weight
+        self.pieces = [delayed(Chunk.weighed_by)(piece, unit) for piece in self.pieces]
 
     def gather(self, rows: np.ndarray) -> ArrayRows:
-        order = np.argsort(rows, kind="stable")
-        found = self.total(Gathering(Chosen(rows[order])), firsts=self.first_of_part)
-        return ArrayRows(found.chunk.select(np.argsort(order)))
-
-    @property
-    def first_of_part(self) -> list[int]:
-        return [0, *accumulate(self.counted.sizes)][:-1]
+        wanted = self.part(rows)
+        found = self.sure(wanted.total(all_rows))
+        return ArrayRows(found.select(np.argsort(np.argsort(rows, kind="stable"))))
 
     def part(self, part: Part) -> DaskSource:
-        if self.keep is not None:
-            raise NotImplementedError("a part of a part of a Dask collection.")
+        from dask.delayed import delayed
+
         other = copy(self)
-        other.__dict__.pop("counted", None)
-        other.keep, other.starts = rule(part), self.starts
+        other.__dict__.pop("measured", None)
+        other.whole, keep = False, delayed(rule(part), pure=False)
+        firsts = accumulate(self.measured.sizes, initial=0)
+        other.pieces = [
+            delayed(some_rows)(piece, keep, first)
+            for piece, first in zip(self.pieces, firsts, strict=False)
+        ]
         return other
 
     def on(self, device: str) -> DaskSource:
@@ -140,26 +144,26 @@ class DaskSource(RawSource):
         other.device = device
         return other
 
-    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
+    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> SpreadRows:
         return SpreadRows(self, scaling, backend, batch_size)
 
-    def total(self, work: Work, firsts: Sequence[int] | None = None) -> Any:
+    def sure(self, found: T | None) -> T:
+        """A total over partitions that are not all empty."""
+        if found is None:
+            raise ValueError(f"{self!r} has no rows.")
+        return found
+
+    def total(self, work: Work[T]) -> T | None:
         """Σ work(partition) over the partitions, in their order; None where all are empty."""
-        from dask.base import compute
         from dask.delayed import delayed
 
-        starts = [0] * len(self.pieces) if self.keep is None else self.starts
-        firsts = starts if firsts is None else firsts
-        task = delayed(Task(work, self.keep), pure=False)
-        parts = [
-            delayed(run)(task, piece, i, start, first)
-            for i, (piece, start, first) in enumerate(zip(self.pieces, starts, firsts, strict=True))
-        ]
+        task = delayed(work, pure=False)  # travels once a worker
+        parts = [delayed(run)(task, piece, i) for i, piece in enumerate(self.pieces)]
         while len(parts) > 1:
             parts = [delayed(added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
         try:
-            return compute(parts[0])[0]
-        except PartitionError:
+            return computed(parts[0])
+        except (PartitionError, WorkersLostError):
             raise
         except Exception as error:
             self.blame(error)
@@ -167,28 +171,29 @@ class DaskSource(RawSource):
 
     def blame(self, error: Exception) -> None:
         """Name the partition that cannot be computed, where it is not our code that fails."""
-        from dask.base import compute
         from dask.delayed import delayed
 
         if type(error).__module__.startswith("distributed"):
             return
         for i, piece in enumerate(self.pieces):
             try:
-                compute(delayed(len)(piece))
+                computed(delayed(len)(piece))
             except Exception as cause:
                 raise PartitionError(f"partition {i} cannot be computed: {cause!r}") from cause
 
 
-class SpreadRows(Source):
+class SpreadRows(PreparedRows):
     """The rows of a Dask collection, prepared by the workers in each pass."""
 
-    def reduce(self, kernel: Kernel) -> Any:
-        """Σ kernel(batch) over the batches, on the workers."""
+    raw: DaskSource
+
+    def reduce(self, kernel: Kernel[S]) -> S:
         dtype = self.backend.dtype
         work = Pass(kernel, self.scaling, self.raw.device, str(dtype), self.batch_size)
-        return moved(self.raw.total(work), lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
+        total = self.raw.sure(self.raw.total(work))
+        return moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
 
-    def using(self, backend: Backend) -> Source:
+    def using(self, backend: Backend) -> PreparedRows:
         """Few rows come to the driver, which sums them in an order of its own: no partition shows
         in the last digits of single precision.
         """
@@ -201,10 +206,33 @@ class SpreadRows(Source):
         raise NotImplementedError("the rows of a Dask collection stay on its workers.")
 
 
+class DaskInputs(RawSource):
+    """A Dask array or dataframe to predict for; predictions are a lazy array."""
+
+    def __init__(self, X: Any) -> None:
+        super().__init__()
+        self.X = X
+
+    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
+        X = self.X
+        if column_names(X) is not None:
+            wanted = list(X.columns if names is None else names)
+            missing = [name for name in wanted if name not in X.columns]
+            if missing:
+                raise ValueError(f"X has no column {missing[0]!r}; it has {', '.join(X.columns)}.")
+            X = X[wanted].to_dask_array()
+        if X.shape[1] != d:
+            raise ValueError(f"X has {X.shape[1]} features, but the model expects {d}.")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        q = function(np.zeros((1, d))).shape[1]
+        return X.map_blocks(block_scores, function, dtype=np.float64, chunks=(X.chunks[0], (q,)))
+
+
 def partitions(name: str, rows: Any, X: Any) -> list[Any]:
     """The partitions of a collection, one delayed object each, cut as those of X are."""
     blocks = getattr(X, "chunks", None)  # an array's; a dataframe's sizes are not known
-    if not hasattr(rows, "__dask_graph__"):
+    if not is_dask(rows):
         import dask.array as da
 
         if blocks is None or np.isnan(sum(blocks[0])):
@@ -230,18 +258,3 @@ def aligned(rows: Any, blocks: Any) -> Any:
     by_column = {axis: -1 for axis in range(1, rows.ndim) if rows.numblocks[axis] > 1}
     by_row = {0: blocks[0]} if known and rows.chunks[0] != blocks[0] else {}
     return rows.rechunk(by_column | by_row) if by_column or by_row else rows
-
-
-def kept(pieces: list[Any], size: int) -> list[Any]:
-    """The partitions in the workers' memory, if they take little of it."""
-    from dask.base import get_scheduler, persist
-
-    client = getattr(get_scheduler(), "__self__", None)  # of the cluster in use
-    if client is None or size > KEEP * client.run_on_scheduler(memory_limit):
-        return pieces
-    return list(persist(*pieces))
-
-
-def memory_limit(dask_scheduler: Any) -> int:
-    """Bytes that all workers together may use."""
-    return sum(worker.memory_limit or 0 for worker in dask_scheduler.workers.values())

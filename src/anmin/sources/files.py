@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 from glob import glob
+from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from anmin.sources.chunk import Chunk, Place
-from anmin.sources.numbers import floats
+from anmin.sources.chunk import Chunk, Origin, floats, refuse_duplicates
 from anmin.sources.raw import RawSource
 
-READ = 2**16  # rows read at a time
+READ = 2**16  # rows read at a time from Parquet
+BLOCK = 2**23  # bytes read at a time from CSV
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Piece = tuple[Any, str, int]  # a record batch, where it comes from, its first row's number there
 
@@ -35,6 +36,11 @@ class FileSource(RawSource):
         self.targets = [target] if isinstance(target, str) else list(target)
         self.columns = columns
         self.weight = weight
+        if isinstance(columns, str) or (columns is not None and not len(columns)):
+            raise ValueError(f"columns must be a list of names, or None for all; got {columns!r}.")
+        if not self.targets:
+            raise ValueError("target must be a name or a list of them; got an empty list.")
+        refuse_duplicates("what is asked for", [*(columns or ()), *self.targets, *self._weights])
 
     def __repr__(self) -> str:
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
@@ -48,27 +54,29 @@ class FileSource(RawSource):
         """Some columns of a file, in record batches."""
         raise NotImplementedError
 
+    @property
+    def _weights(self) -> list[str]:
+        return [] if self.weight is None else [self.weight]
+
     @cached_property
     def names(self) -> Sequence[str]:  # type: ignore[override]
         """Names of the columns of X."""
         if self.columns is not None:
             return list(self.columns)
-        others = {*self.targets, self.weight}
+        others = {*self.targets, *self._weights}
         return [name for name in self.header(self.paths[0]) if name not in others]
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
-        d, q = len(self.names), len(self.targets)
-        columns = [*self.names, *self.targets, *([] if self.weight is None else [self.weight])]
-        for table, place in self.tables(columns):
-            w = None if self.weight is None else table[:, -1]
-            yield Chunk(table[:, :d], table[:, d : d + q], w), place
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
+        return self.tables(len(self.names), [*self.names, *self.targets, *self._weights])
 
-    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[np.ndarray, Place]]:
+    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """X alone, for predictions: these columns, or else the source's own."""
-        return self.tables(list(self.names if names is None else names))
+        names = list(self.names if names is None else names)
+        return self.tables(len(names), names)
 
-    def tables(self, columns: list[str]) -> Iterator[tuple[np.ndarray, Place]]:
-        """Some columns of all files as numbers, column-major."""
+    def tables(self, d: int, columns: list[str]) -> Iterator[tuple[Chunk, Origin]]:
+        """Some columns of all files as numbers, the first d as X, column-major."""
+        w = len(columns) > d and self.weight is not None
         for path in self.paths:
             header = self.header(path)
             missing = [name for name in columns if name not in header]
@@ -76,9 +84,15 @@ class FileSource(RawSource):
                 raise ValueError(
                     f"{path} has no column {missing[0]!r}; it has {', '.join(header)}."
                 )
+            refuse_duplicates(path, [name for name in header if name in columns])
             for batch, label, first in self.pieces(path, columns):
                 cells = [batch.column(name) for name in columns]
-                yield numbers(cells), Place(label, first, columns, quoting(cells))
+                origin = Origin(label, first, columns, partial(cell_of, cells))
+                table = np.empty((len(columns), len(batch)))
+                for row, column in zip(table, cells, strict=True):
+                    row[:] = column_floats(column)
+                X, Y, weight = np.split(table.T, [d, len(columns) - w], axis=1)
+                yield Chunk(X, Y, weight[:, 0] if w else None), origin
 
 
 def files(path: Paths, suffix: str) -> list[str]:
@@ -97,17 +111,9 @@ def files(path: Paths, suffix: str) -> list[str]:
     return found
 
 
-def numbers(cells: Sequence[Any]) -> np.ndarray:
-    """Arrow columns as a matrix of numbers: (n, m)."""
-    table = np.empty((len(cells), len(cells[0])))
-    for row, column in zip(table, cells, strict=True):
-        row[:] = column_floats(column)
-    return table.T
-
-
-def quoting(cells: Sequence[Any]) -> Callable[[int, int], Any]:
-    """(row, column) → the cell as the file has it."""
-    return lambda row, column: cells[column][row].as_py()
+def cell_of(cells: Sequence[Any], row: int, column: int) -> object:
+    """A cell as the file has it."""
+    return cells[column][row].as_py()
 
 
 def column_floats(column: Any) -> np.ndarray:
@@ -122,5 +128,122 @@ def column_floats(column: Any) -> np.ndarray:
     return column.to_numpy(zero_copy_only=False)
 
 
-def pyarrow_needed(kind: str, error: ImportError) -> ImportError:
-    return ImportError(f'{kind} needs pyarrow: pip install "anmin[parquet]". ({error})')
+def pyarrow(module: str) -> Any:
+    """A module of pyarrow, or advice on how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        needed = 'Files need pyarrow: pip install "anmin[parquet]".'
+        raise ImportError(f"{needed} ({error})") from error
+
+
+class ParquetSource(FileSource):
+    """Rows in Parquet files: one file, a folder, a pattern such as "train/*.parquet", or a list.
+
+    Parameters
+    ----------
+    path : the files; a folder stands for every .parquet file in it and below
+    target : the column to predict, or a list of them
+    columns : the columns to predict from; None for all others
+    weight : the column with row weights, if there is one
+    bad_rows : "error" names the first cell that is no finite number; "skip" leaves such rows
+        out and counts them in `n_skipped_`
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> from anmin import ANMINRegressor
+    >>> from anmin.sources import ParquetSource
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     x = [i / 50 - 1 for i in range(100)]
+    ...     pq.write_table(pa.table({"x": x, "y": [abs(v) for v in x]}), f"{folder}/a.parquet")
+    ...     rows = ParquetSource(folder)
+    ...     model = ANMINRegressor(4, random_state=0).fit(rows)
+    ...     model.feature_names_in_, model.predict(rows).shape
+    (array(['x'], dtype=object), (100,))
+    """
+
+    suffix = ".parquet"
+
+    def header(self, path: str) -> list[str]:
+        with self.open(path) as file:
+            return list(file.schema_arrow.names)
+
+    def open(self, path: str) -> Any:
+        parquet, pa = pyarrow("pyarrow.parquet"), pyarrow("pyarrow")
+        try:
+            return parquet.ParquetFile(path, pre_buffer=False)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+    def pieces(self, path: str, columns: list[str]) -> Iterator[Piece]:
+        first = 0
+        with self.open(path) as file:
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(READ, [group], columns, use_threads=False):
+                    yield batch, f"{path}, row group {group}", first
+                    first += len(batch)
+
+
+class CSVSource(FileSource):
+    """Rows in CSV files with a header: one file, a folder, a pattern, or a list.
+
+    Parameters
+    ----------
+    path : the files; a folder stands for every .csv file in it and below
+    target, columns, weight, bad_rows : as for `ParquetSource`
+    delimiter : between the cells
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from anmin.sources import CSVSource
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_text("x,y\\n1,2\\n2,?\\n3,6\\n")
+    ...     rows = CSVSource(folder, bad_rows="skip")
+    ...     [chunk.X.tolist() for chunk in rows.read()], rows.n_skipped_
+    ([[[1.0], [3.0]]], 1)
+    """
+
+    suffix = ".csv"
+
+    def __init__(
+        self, path: Paths, target: str | Sequence[str] = "y", columns: Sequence[str] | None = None,
+        weight: str | None = None, bad_rows: str = "error", delimiter: str = ",",
+    ) -> None:  # fmt: skip
+        super().__init__(path, target, columns, weight, bad_rows)
+        self.delimiter = delimiter
+
+    def open(self, path: str, columns: Sequence[str] = ()) -> Any:
+        """A reader of record batches whose columns are text."""
+        csv, pa = pyarrow("pyarrow.csv"), pyarrow("pyarrow")
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.string()),
+            include_columns=list(columns),
+            strings_can_be_null=True,
+        )
+        read = csv.ReadOptions(block_size=BLOCK, use_threads=False)
+        try:
+            return csv.open_csv(path, read, csv.ParseOptions(delimiter=self.delimiter), convert)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path} cannot be read as CSV: {error}") from error
+
+    def header(self, path: str) -> list[str]:
+        with self.open(path) as reader:
+            return list(reader.schema.names)
+
+    def pieces(self, path: str, columns: list[str]) -> Iterator[Piece]:
+        invalid = pyarrow("pyarrow").ArrowInvalid
+        first = 0
+        with self.open(path, columns) as reader:
+            while True:
+                try:
+                    batch = reader.read_next_batch()
+                except StopIteration:
+                    return
+                except invalid as error:
+                    raise ValueError(f"{path}, after row {first}: {error}") from error
+                yield batch, path, first
+                first += len(batch)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from anmin.sources.chunk import Chunk, Place, ahead, without_bad_rows
-from anmin.sources.cluster import DaskSource
-from anmin.sources.iterable import cells, column_names, labels
-from anmin.sources.local import MappedRows, mapped_inputs
-from anmin.sources.numbers import matrix
-from anmin.sources.raw import RawSource
+from anmin.sources.arrays import MappedRows
+from anmin.sources.cluster import DaskSource, is_dask
+from anmin.sources.raw import Function, RawSource
 
-Function = Callable[[np.ndarray], np.ndarray]  # (n, d) → (n, q)
+WRAPPERS: list[type[RawSource]] = [DaskSource, MappedRows]  # what fit(X, y) makes by itself
+
+
+def wrapper(X: object) -> type[RawSource] | None:
+    """The kind of source that stands for a container X; None for arrays and frames in memory."""
+    return next((kind for kind in WRAPPERS if kind.wraps(X)), None)
+
+
+def is_source(X: object) -> bool:
+    """Whether the rows of X are not all in memory: predictions then need `predict_source`."""
+    return isinstance(X, RawSource) or wrapper(X) is not None
 
 
 def open_source(X: Any, y: Any, sample_weight: Any) -> RawSource | None:
@@ -32,26 +39,12 @@ def open_source(X: Any, y: Any, sample_weight: Any) -> RawSource | None:
                 f"{X!r} brings its own targets and weights; leave y and sample_weight out."
             )
         return X
-    if is_dask(X):
-        if y is None:
-            raise ValueError("y is missing: fit a Dask collection X with y, or a DaskSource.")
-        return DaskSource(X, y, sample_weight)
-    if is_mapped(X) and y is not None:
-        return MappedRows(X, y, sample_weight)
-    return None
-
-
-def is_dask(X: Any) -> bool:
-    return hasattr(X, "__dask_graph__")
-
-
-def is_mapped(X: Any) -> bool:
-    return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "fiub"
-
-
-def is_source(X: Any) -> bool:
-    """Whether the rows of X are not all in memory: predictions then need `predict_source`."""
-    return isinstance(X, RawSource) or is_dask(X) or is_mapped(X)
+    kind = wrapper(X)
+    if kind is None:
+        return None
+    if y is None:
+        raise ValueError("y is missing: give it with X, or give a source that brings it.")
+    return kind(X, y, sample_weight)  # type: ignore[call-arg]
 
 
 def predict_source(function: Function, X: Any, names: Sequence[str] | None, d: int) -> Any:
@@ -60,44 +53,9 @@ def predict_source(function: Function, X: Any, names: Sequence[str] | None, d: i
     Where a source leaves bad rows out, their predictions are NaN, so that all others stay in
     their places.
     """
-    if is_dask(X):
-        return predict_dask(function, X, names, d)
-    skips = getattr(X, "bad_rows", "error") == "skip"
-    parts = []
-    for table, place in ahead(mapped_inputs(X) if is_mapped(X) else X.inputs(names)):
-        if table.shape[1] != d:
-            raise ValueError(f"{place.label} has {table.shape[1]} columns; the model expects {d}.")
-        if not skips:
-            without_bad_rows(Chunk(table, np.empty((len(table), 0))), place, "error")
-        scores = function(table)
-        scores[~np.isfinite(table).all(axis=1)] = np.nan
-        parts.append(scores)
-    if not parts:
-        raise ValueError(f"{X!r} has no rows to predict for.")
-    return np.concatenate(parts)
-
-
-def predict_dask(function: Function, X: Any, names: Sequence[str] | None, d: int) -> Any:
-    """The same, lazily, block by block."""
-    if column_names(X) is not None:
-        wanted = list(X.columns if names is None else names)
-        missing = [name for name in wanted if name not in X.columns]
-        if missing:
-            raise ValueError(f"X has no column {missing[0]!r}; it has {', '.join(X.columns)}.")
-        X = X[wanted].to_dask_array()
-    if X.shape[1] != d:
-        raise ValueError(f"X has {X.shape[1]} features, but the model expects {d}.")
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    q = function(np.zeros((1, d))).shape[1]
-    return X.map_blocks(finite_block, function, dtype=np.float64, chunks=(X.chunks[0], (q,)))
-
-
-def finite_block(X: Any, function: Function, block_id: tuple[int, ...]) -> np.ndarray:
-    """function(X) for one block of a Dask array, if all its cells are finite numbers."""
-    table = matrix(X)
-    place = Place(f"partition {block_id[0]}", 0, labels(table.shape[1], 0, None), cells(X))
-    return function(without_bad_rows(Chunk(table, np.empty((len(table), 0))), place, "error").X)
+    kind = wrapper(X)
+    source = X if kind is None else kind.of_inputs(X)
+    return source.predict(function, names, d)
 
 
 def pick(values: np.ndarray, index: Any) -> Any:

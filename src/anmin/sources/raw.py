@@ -6,7 +6,7 @@ A raw source only says how its rows are read, in order; whatever is asked of it 
     measure    number of rows, weight, moments of the columns
     gather     some rows by their numbers, into memory
     part       some rows by a rule, still where they live
-    prepared   the rows as the core wants them
+    prepared   the rows as the solvers want them
 
 Files, memory maps and a user's batches need no more than `chunks`. Arrays in memory answer
 faster, and Dask collections answer on their workers.
@@ -14,46 +14,78 @@ faster, and Dask collections answer on their workers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.chunk import BAD_ROWS, Chunk, Place, ahead, checked, in_batches
+from anmin.sources.batch import PreparedRows
+from anmin.sources.chunk import BAD_ROWS, Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import Keep, Part, rule
-from anmin.sources.prepared import Source
-from anmin.sources.scaling import Measure, Scaling, measure
+from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
+
+Function = Callable[[np.ndarray], np.ndarray]  # (n, d) → (n, q)
 
 
 class RawSource:
-    """Where training rows come from."""
+    """Where training rows come from. A new source is a class with `chunks`."""
 
     names: Sequence[str] | None = None  # of the columns of X
     flat = True  # whether y has one axis
     streamed = True  # whether rows are read anew in each pass
     remote = False  # whether workers elsewhere do the arithmetic
+    weight_unit = 1.0  # by which weights are divided
 
     def __init__(self, bad_rows: str = "error") -> None:
         if bad_rows not in BAD_ROWS:
             raise ValueError(f'bad_rows must be "error" or "skip"; got {bad_rows!r}.')
         self.bad_rows = bad_rows
 
-    def chunks(self) -> Iterator[tuple[Chunk, Place]]:
+    # ---- what a source says of itself -----------------------------------------------------------
+
+    def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         """The rows in order, as they come, and where each chunk comes from."""
         raise NotImplementedError
 
-    def read(self) -> Iterator[Chunk]:
-        """The rows in order, checked."""
-        for chunk, place in self.chunks():
-            yield checked(chunk, place, self.bad_rows)
+    def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
+        """The same for predictions, which need no Y: the columns of these names, or else all."""
+        have, wanted = ([] if given is None else list(given) for given in (self.names, names))
+        if have and wanted and have != wanted:
+            raise ValueError(f"{self!r} has the columns {have}; the model expects {wanted}.")
+        return self.chunks()
 
-    def inputs(
-        self,
-        names: Sequence[str] | None,  # noqa: ARG002
-    ) -> Iterator[tuple[np.ndarray, Place]]:
-        """X alone, for predictions: the columns of these names, or else all."""
-        raise TypeError(f"predict cannot read a {self!r}; give it the X that it was made from.")
+    @classmethod
+    def wraps(cls, X: object) -> bool:  # noqa: ARG003
+        """Whether fit(X, y, weight) is to use cls(X, y, weight); see `opening.py`."""
+        return False
+
+    @classmethod
+    def of_inputs(cls, X: Any) -> Self:
+        """The source for predict(X), where it wraps X."""
+        return cls(X, None)  # type: ignore[call-arg]
+
+    # ---- what is asked of it ------------------------------------------------------------------
+
+    def read(self) -> Iterator[Chunk]:
+        """The rows in order, checked, and the same ones in each pass."""
+        known: Measure | None = self.__dict__.get("measured")
+        n = 0
+        for chunk, origin in self.chunks():
+            if known is not None and chunk.width != self.width:
+                raise ValueError(
+                    f"{origin.label} has {chunk.width} columns of X and y, and had {self.width} at "
+                    "first; rows must not change during a fit."
+                )
+            good = checked(chunk, origin, self.bad_rows).weighed_by(self.weight_unit)
+            n += len(good)
+            yield good
+        if known is not None and n != known.x.n:
+            raise ValueError(
+                f"{self!r} gave {known.x.n:,} rows at first and {n:,} now; rows must not change "
+                "during a fit."
+            )
 
     def batches(self, size: int) -> Iterator[Chunk]:
         """The rows in order, `size` at a time, read ahead of their use."""
@@ -62,11 +94,20 @@ class RawSource:
     @cached_property
     def measured(self) -> Measure:
         found = self.measure()
+        if found is not None and (unit := weight_unit(found.heaviest)) != 1.0:
+            self.weigh_by(unit)
+            found = self.measure()
         if found is None or found.x.n == 0:
             skipped = found.skipped if found else 0
             left_out = f" ({skipped:,} bad ones were left out)" if skipped else ""
             raise ValueError(f"{self!r} has no row with a positive weight{left_out}.")
+        if not len(found.x.mean):
+            raise ValueError(f"{self!r} has no column to predict from.")
         return found
+
+    def weigh_by(self, unit: float) -> None:
+        """From now on, divide the weights by `unit`."""
+        self.weight_unit = unit
 
     def measure(self) -> Measure | None:
         return measure(ahead(self.read()))
@@ -98,13 +139,35 @@ class RawSource:
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
 
-    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
-        """The rows as the core wants them."""
-        return Source(self, scaling, backend, batch_size)
+    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> PreparedRows:
+        """The rows as the solvers want them."""
+        return PreparedRows(self, scaling, backend, batch_size)
+
+    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
+        """function(X) for the d columns `names`; NaN for rows that the source leaves out."""
+        parts = []
+        for chunk, origin in ahead(self.inputs(names)):
+            if chunk.X.shape[1] != d:
+                raise ValueError(
+                    f"{origin.label} has {chunk.X.shape[1]} columns; the model expects {d}."
+                )
+            rows = Chunk(chunk.X, chunk.Y[:, :0])
+            if self.bad_rows == "error":
+                checked(rows, origin, "error")
+            bad = bad_cells(rows)
+            with np.errstate(all="ignore"):
+                scores = function(rows.X)
+            if bad is not None:
+                scores[bad.any(axis=1)] = np.nan
+            parts.append(scores)
+        if not parts:
+            raise ValueError(f"{self!r} has no rows to predict for.")
+        return np.concatenate(parts)
 
 
-def selected(chunks: Iterator[Chunk], keep: Keep, first: int = 0) -> Iterator[Chunk]:
-    """The rows that `keep` wants, the first chunk's first row having the number `first`."""
+def selected(chunks: Iterator[Chunk], keep: Keep) -> Iterator[Chunk]:
+    """The rows that `keep` wants."""
+    first = 0
     for chunk in chunks:
         yield chunk.select(keep(first, len(chunk)))
         first += len(chunk)
@@ -128,16 +191,16 @@ class ArrayRows(RawSource):
     def measure(self) -> Measure | None:
         return measure(self.read())
 
+    def tally(self) -> tuple[int, float]:
+        return self.counted
+
     @cached_property
     def counted(self) -> tuple[int, float]:
         return len(self.chunk), self.chunk.weight
 
-    def tally(self) -> tuple[int, float]:
-        return self.counted
-
     @property
     def width(self) -> tuple[int, int]:
-        return self.chunk.X.shape[1], self.chunk.Y.shape[1]
+        return self.chunk.width
 
     def gather(self, rows: np.ndarray) -> ArrayRows:
         return ArrayRows(self.chunk.select(rows))
@@ -153,8 +216,14 @@ class View(RawSource):
         super().__init__(whole.bad_rows)
         self.whole, self.keep = whole, keep
 
+    def __repr__(self) -> str:
+        return f"a part of {self.whole!r}"
+
     def read(self) -> Iterator[Chunk]:
         return selected(self.whole.read(), self.keep)
+
+    def tally(self) -> tuple[int, float]:
+        return self.counted
 
     @cached_property
     def counted(self) -> tuple[int, float]:
@@ -163,6 +232,3 @@ class View(RawSource):
             n += len(chunk)
             w += chunk.weight
         return n, w
-
-    def tally(self) -> tuple[int, float]:
-        return self.counted

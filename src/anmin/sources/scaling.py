@@ -14,17 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
+from anmin.backends import Array, Backend
 from anmin.backends.numpy import usable_cores
 from anmin.sources.chunk import Chunk, in_batches
 
+T = TypeVar("T")
 BLOCK = 4096  # rows at a time: they stay in the cache
 BATCH = 16 * BLOCK
+ORDINARY = 1e-30, 1e30  # largest weights whose sums neither overflow nor vanish
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +101,21 @@ class Measure:
     y: Moments
     sizes: tuple[int, ...]
     skipped: int = 0
+    heaviest: float = 0.0  # the largest weight; 0 without weights
 
     def __add__(self, other: Measure) -> Measure:
-        return Measure(
-            self.x + other.x,
-            self.y + other.y,
-            self.sizes + other.sizes,
-            self.skipped + other.skipped,
-        )
+        x, y, skipped = self.x + other.x, self.y + other.y, self.skipped + other.skipped
+        heaviest = max(self.heaviest, other.heaviest)
+        return Measure(x, y, self.sizes + other.sizes, skipped, heaviest)
+
+
+def weight_unit(heaviest: float) -> float:
+    """1, or the largest weight where sums of such weights would overflow or vanish.
+
+    Only the ratios of weights matter to a fit, so they may be divided by anything.
+    """
+    low, high = ORDINARY
+    return 1.0 if heaviest == 0 or low <= heaviest <= high else heaviest
 
 
 def measure(chunks: Iterable[Chunk]) -> Measure | None:
@@ -113,29 +123,39 @@ def measure(chunks: Iterable[Chunk]) -> Measure | None:
 
     They are formed in blocks of fixed size, so that no bit depends on how the rows arrive.
     """
-    total: tuple[Moments, Moments] | None = None
-    skipped = 0
+    total: Measure | None = None
     for chunk in in_batches(chunks, BATCH):
-        skipped += chunk.skipped
-        parts = in_threads(chunk_moments(chunk), len(chunk))
-        if total is not None:
-            parts.insert(0, total)
-        total = reduce(add, (x for x, _ in parts)), reduce(add, (y for _, y in parts))
-    return None if total is None else Measure(*total, (total[0].n,), skipped)
+        with np.errstate(all="ignore"):  # huge weights, which are measured again in their unit
+            found = reduce(add, in_order(partial(block_moments, chunk), len(chunk), total))
+        total = replace(found, sizes=(found.x.n,), skipped=found.skipped + chunk.skipped)
+    return total
 
 
-def chunk_moments(chunk: Chunk) -> Callable[[slice], tuple[Moments, Moments]]:
-    def part(rows: slice) -> tuple[Moments, Moments]:
-        w = None if chunk.w is None else chunk.w[rows]
-        X, Y = (np.ascontiguousarray(V[rows]) for V in (chunk.X, chunk.Y))  # so are the products
-        return Moments.of(X, w), Moments.of(Y, w)
+def block_moments(chunk: Chunk, rows: slice) -> Measure:
+    w = None if chunk.w is None else chunk.w[rows]
+    X, Y = (np.ascontiguousarray(V[rows]) for V in (chunk.X, chunk.Y))  # so are the products
+    heaviest = 0.0 if w is None else float(w.max(initial=0.0))
+    with np.errstate(all="ignore"):
+        return Measure(Moments.of(X, w), Moments.of(Y, w), (), 0, heaviest)
 
-    return part
+
+def in_order(part: Callable[[slice], T], n: int, before: T | None) -> list[T]:
+    """`before`, then part(rows) for each block of rows, computed in threads."""
+    blocks = [slice(start, start + BLOCK) for start in range(0, max(n, 1), BLOCK)]
+    first = [] if before is None else [before]
+    if len(blocks) < 4:
+        return [*first, *map(part, blocks)]
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        return [*first, *pool.map(part, blocks)]
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The network acts on (x − x_mean) / x_scale and predicts (y − y_mean) / y_scale."""
+    """The network acts on (x − x_mean) / x_scale and predicts (y − y_mean) / y_scale.
+
+    `inputs` is the only place where raw inputs become those of the network: for batches, for the
+    workers of a cluster and for predictions.
+    """
 
     x_mean: np.ndarray  # (d,)
     x_scale: np.ndarray  # (d,)
@@ -166,6 +186,26 @@ class Scaling:
         scale = np.where(x.deviation > x.rounding, x.deviation, 1.0)
         return cls(x.mean, scale, found.y.mean)
 
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of the network, without the leading column."""
+        return len(self.x_mean)
+
+    def on(self, backend: Backend) -> Scaling:
+        """The same, with arrays of a backend, in full precision."""
+        x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
+        return Scaling(x_mean, x_scale, y_mean, self.y_scale)
+
+    def inputs(self, X: Array) -> Array:
+        """Raw X as the network sees it: (n, d) → (n, n_inputs)."""
+        Z = X - self.x_mean
+        Z /= self.x_scale
+        return Z
+
+    def targets(self, Y: Array) -> Array:
+        """Raw Y as the network is to predict it: (n, q)."""
+        return (Y - self.y_mean) / self.y_scale
+
     def unit_target(self, y: Moments) -> Scaling:
         """The same, with y in units of its deviation over all outputs."""
         c = self.y_mean
@@ -174,12 +214,3 @@ class Scaling:
             return self
         about_c = (y.deviation / largest) ** 2 + ((y.mean - c) / largest) ** 2
         return replace(self, y_scale=float(largest * np.sqrt(about_c.mean())))
-
-
-def in_threads(part: Callable[[slice], Any], n: int) -> list[Any]:
-    """part(rows) for each block of rows, in their order."""
-    blocks = [slice(start, start + BLOCK) for start in range(0, max(n, 1), BLOCK)]
-    if len(blocks) < 4:
-        return [part(block) for block in blocks]
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        return list(pool.map(part, blocks))

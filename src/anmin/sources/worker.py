@@ -1,7 +1,6 @@
-"""What Dask's workers do: make a partition numbers, and run a pass over it.
+"""Dask's workers: what they do with a partition, and whether they are still there.
 
-Everything here travels to the workers as it is, so it holds nothing of the size of the data, and
-needs no Dask itself.
+What travels to them holds nothing of the size of the data, and needs no Dask itself.
 """
 
 from __future__ import annotations
@@ -10,37 +9,43 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 from operator import add
-from typing import Any
+from time import monotonic
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from anmin.backends import NumpyBackend, get_backend
 from anmin.backends.numpy import BLOCK
-from anmin.sources.batch import Kernel
-from anmin.sources.chunk import Chunk, Place, checked
-from anmin.sources.draws import Chosen, Keep
-from anmin.sources.iterable import cells, labels
-from anmin.sources.numbers import floats, matrix, targets
-from anmin.sources.raw import ArrayRows
+from anmin.sources.batch import Kernel, S
+from anmin.sources.chunk import Chunk, checked, chunk_of
+from anmin.sources.draws import Keep
+from anmin.sources.raw import ArrayRows, Function
 from anmin.sources.scaling import Measure, Scaling, measure
 
-Work = Callable[[ArrayRows, int], Any]  # some rows, and the number of the first one
+T = TypeVar("T")
+KEEP = 0.3  # of the workers' memory
+LOOK = 2.0  # seconds between looks at the workers
+PATIENCE = "20s"  # without any worker, if the configuration of Dask says nothing
+Work = Callable[[ArrayRows], T | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One pass: what to do, and on which rows."""
-
-    work: Work
-    keep: Keep | None
+class PartitionError(ValueError):
+    """A partition that could not be read or worked on; the message says which."""
 
 
-def run(task: Task, chunk: Chunk, index: int, start: int, first: int) -> Any:
+def load(index: int, X: Any, y: Any, w: Any, names: Sequence[str] | None, bad_rows: str) -> Chunk:
+    """A partition as numbers, checked, without rows of weight 0."""
+    try:
+        chunk, origin = chunk_of(f"partition {index}", X, y, w, names)
+        return checked(chunk, origin, bad_rows)
+    except ValueError as error:
+        raise PartitionError(str(error)) from error
+
+
+def run(work: Work[T], chunk: Chunk, index: int) -> T | None:
     """One pass over one partition, on a worker."""
     try:
-        if task.keep is not None:
-            chunk = chunk.select(task.keep(start, len(chunk)))
-        return task.work(ArrayRows(chunk), first)
+        return work(ArrayRows(chunk))
     except Exception as error:
         raise PartitionError(f"partition {index}: {error!r}") from error
 
@@ -51,82 +56,32 @@ def added(parts: list[Any]) -> Any:
     return reduce(add, parts) if parts else None
 
 
-class PartitionError(ValueError):
-    """A partition that could not be read or worked on; the message says which."""
+def some_rows(chunk: Chunk, keep: Keep, first: int) -> Chunk:
+    """The rows of a part, in a partition whose first row has the number `first`."""
+    return chunk.select(keep(first, len(chunk)))
+
+
+def measure_rows(rows: ArrayRows) -> Measure | None:
+    return measure(rows.read())
+
+
+def all_rows(rows: ArrayRows) -> Chunk:
+    return rows.chunk
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
-    """How a partition becomes numbers."""
-
-    index: int
-    names: Sequence[str] | None
-    bad_rows: str
-
-
-def load(X: Any, y: Any, w: Any, how: Loading) -> Chunk:
-    """A partition as numbers, checked, without rows of weight 0."""
-    label = f"partition {how.index}"
-    chunk = Chunk(matrix(X), targets(y), None if w is None else floats(w))
-    lengths = {len(part) for part in (chunk.X, chunk.Y, chunk.w) if part is not None}
-    if len(lengths) > 1:
-        raise PartitionError(f"{label}: X, y and weights have {sorted(lengths)} rows; they must "
-                             "be in the same partitions.")  # fmt: skip
-    place = Place(label, 0, labels(chunk.X.shape[1], chunk.Y.shape[1], how.names),
-                  cells(*(part for part in (X, y, w) if part is not None)))  # fmt: skip
-    try:
-        return checked(chunk, place, how.bad_rows)
-    except ValueError as error:
-        raise PartitionError(str(error)) from error
-
-
-class Measuring:
-    def __call__(self, rows: ArrayRows, first: int) -> Measure | None:  # noqa: ARG002
-        return measure(rows.read())
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    sizes: tuple[int, ...]
-    weight: float
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(self.sizes + other.sizes, self.weight + other.weight)
-
-
-class Counting:
-    def __call__(self, rows: ArrayRows, first: int) -> Tally:  # noqa: ARG002
-        n, weight = rows.tally()
-        return Tally((n,), weight)
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    chunk: Chunk
-
-    def __add__(self, other: Gathered) -> Gathered:
-        return Gathered(Chunk.join([self.chunk, other.chunk]))
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    wanted: Chosen
-
-    def __call__(self, rows: ArrayRows, first: int) -> Gathered:
-        return Gathered(rows.chunk.select(self.wanted(first, len(rows.chunk))))
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
+class Pass(Generic[S]):
     """A kernel, and how the rows are prepared for it."""
 
-    kernel: Kernel
+    kernel: Kernel[S]
     scaling: Scaling
     device: str
     dtype: str
     batch_size: int
 
-    def __call__(self, rows: ArrayRows, first: int) -> Any:  # noqa: ARG002
+    def __call__(self, rows: ArrayRows) -> S | None:
+        if not len(rows.chunk):
+            return None
         one = self.device == "cpu"
         backend = OneThread(self.dtype) if one else get_backend(self.device, self.dtype)
         kernel = moved(self.kernel, backend.asarray)
@@ -146,8 +101,72 @@ class OneThread(NumpyBackend):
         part(slice(0, n))
 
 
-def moved(value: Any, convert: Callable[[Any], Any]) -> Any:
+def moved(value: T, convert: Callable[[Any], Any]) -> T:
     """A kernel, or what it returns, with its arrays converted."""
     if is_dataclass(value) and not isinstance(value, type):
         return type(value)(*(moved(getattr(value, f.name), convert) for f in fields(value)))
     return convert(value) if getattr(value, "ndim", 0) else value
+
+
+def block_scores(X: Any, function: Function, block_id: tuple[int, ...]) -> np.ndarray:
+    """function(X) for one block of a Dask array, if all its cells are usable numbers."""
+    chunk, origin = chunk_of(f"partition {block_id[0]}", X)
+    return function(checked(chunk, origin, "error").X)
+
+
+# ---- the cluster --------------------------------------------------------------------------------
+
+
+class WorkersLostError(RuntimeError):
+    """No worker of the cluster is left, and none came back in time."""
+
+
+def client_in_use() -> Any:
+    """The client of the cluster in use; None where Dask computes in this process."""
+    from dask.base import get_scheduler
+
+    return getattr(get_scheduler(), "__self__", None)
+
+
+def computed(value: Any) -> Any:
+    """The value of a delayed object; an error once the cluster has been without workers."""
+    import dask
+
+    client = client_in_use()
+    if client is None:
+        return dask.compute(value)[0]
+    patience = dask.config.get("distributed.scheduler.no-workers-timeout", None) or PATIENCE
+    future, seen = client.compute(value), monotonic()
+    while True:
+        try:
+            return future.result(timeout=LOOK)
+        except TimeoutError:
+            if future.status == "error":
+                raise
+        if client.run_on_scheduler(n_workers):
+            seen = monotonic()
+        elif monotonic() - seen > dask.utils.parse_timedelta(patience):
+            raise WorkersLostError(
+                f"the Dask cluster has had no worker for {patience}. Start workers and fit again; "
+                "to wait longer, set distributed.scheduler.no-workers-timeout in Dask's "
+                "configuration."
+            )
+
+
+def n_workers(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.workers)
+
+
+def memory_limit(dask_scheduler: Any) -> int:
+    """Bytes that all workers together may use."""
+    return sum(worker.memory_limit or 0 for worker in dask_scheduler.workers.values())
+
+
+def kept(pieces: list[Any], size: int) -> list[Any]:
+    """The partitions in the workers' memory, if they take little of it."""
+    import dask
+
+    client = client_in_use()
+    if client is None or size > KEEP * client.run_on_scheduler(memory_limit):
+        return pieces
+    return list(dask.persist(*pieces))
