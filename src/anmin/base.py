@@ -257,12 +257,9 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
     def _inputs(self, X: Any) -> np.ndarray:
         """Raw X, checked and standardised."""
         check_is_fitted(self)
-        return self._standardised(
+        return self._scaling.inputs(
             validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         )
-
-    def _standardised(self, X: np.ndarray) -> np.ndarray:
-        return (X - self._scaling.x_mean) / self._scaling.x_scale
 
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""
@@ -292,4 +289,4 @@ def warn_of_units(deviation: np.ndarray) -> None:
 
 def outputs(network: Network, scaling: Scaling, X: np.ndarray) -> np.ndarray:
     """The outputs for raw X: (n, d) → (n, q)."""
-    return network.forward((X - scaling.x_mean) / scaling.x_scale) + scaling.y_mean
+    return network.forward(scaling.inputs(X)) + scaling.y_mean

@@ -149,7 +149,7 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
         self._fit(counting_rows(X, Y, checks.positive_weights(weight)), X, y, weight)
         label = np.searchsorted(self.classes_, y)
-        scores = self._class_scores(self._outputs(self._standardised(X)))
+        scores = self._class_scores(self._outputs(self._scaling.inputs(X)))
         self._temperature = temperature(scores, label, weight)
         return self
 
