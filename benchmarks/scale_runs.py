@@ -25,7 +25,8 @@ from anmin.sources import (
     counting_rows,
 )
 from anmin.sources.worker import OneThread
-from anmin.stats import GradientPass, OutputPass, PatternPass
+from anmin.sums.gram import PatternPass
+from anmin.sums.output import GradientPass, OutputPass
 
 D, H = 10, 64
 FILE_ROWS = 2_000_000

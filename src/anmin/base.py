@@ -21,7 +21,6 @@ from anmin.checkpoint import Checkpoint, Ledger, fit_facts
 from anmin.export import Exports
 from anmin.history import Budget, Fit
 from anmin.intervals import check_size, fit_intervals
-from anmin.linsolve import Status
 from anmin.network import Network
 from anmin.report import Report, report_on
 from anmin.solvers import Problem, Search, Task, VarPro, solve_early, solver_object
@@ -32,6 +31,7 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 

@@ -8,8 +8,8 @@ from math import inf, nan
 from time import perf_counter
 from typing import Any
 
-from anmin.linsolve import Status
 from anmin.network import Network
+from anmin.status import Status
 
 
 @dataclass(frozen=True, slots=True)

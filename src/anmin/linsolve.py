@@ -1,32 +1,21 @@
 """Symmetric positive semi-definite systems: one Cholesky, or floored eigenvalues.
 
-solve M a = c,   ln|M| and the condition number from the same factor
+solve M a = c,      ln|M| and the condition number from the same factor
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from math import inf, isfinite, nan
+
+import numpy as np
 
 from anmin.backends import Array, Backend
 
-
-class Status(Enum):
-    """How a step was made; the value is the advice that goes with it."""
-
-    START = "the start"
-    SOLVED = "solved by Cholesky factorisation"
-    FLOORED = (
-        "the hidden system is degenerate; its eigenvalues were floored. "
-        "Raise lam, use fewer hidden units, or standardise X."
-    )
-    REINITIALISED = "the hidden system is degenerate; A was drawn anew. Raise lam."
-    STOPPED = "the hidden system is degenerate; the iteration stopped. Raise lam."
-    CONVERGED = "converged: further steps and relocations gain too little."
-    INTERRUPTED = "it was asked to stop; the best network so far is kept."
-    STOPPED_EARLY = "the rows held out gained no more; the best network for them is kept."
-    OUT_OF_TIME = "max_time was spent; the best network so far is kept."
+OVERFLOW = (
+    "the sums over the rows overflow: X, y or init is too large in scale. "
+    "Use standardize=True, and give y in larger units."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +23,7 @@ class Solution:
     """A solution of M a = c, and what the factor tells about M."""
 
     value: Array
-    status: Status
+    floored: bool = False  # M was degenerate; its eigenvalues were raised, or some left out
     logdet: float = nan
     condition: float = nan
 
@@ -52,19 +41,29 @@ def solve_spd(
     """
     L = backend.cholesky(M)
     if L is not None and tau == -inf:
-        return Solution(backend.cho_solve(L, c), Status.SOLVED)
+        return Solution(backend.cho_solve(L, c))
     logdet = -inf if L is None else backend.logdet(L)
     if L is not None and (logdet > tau or (floor is not None and floor <= least)):
-        return Solution(backend.cho_solve(L, c), Status.SOLVED, logdet, backend.condition(M, L))
+        return Solution(backend.cho_solve(L, c), False, logdet, backend.condition(M, L))
     if not isfinite(float(M.sum())):
-        raise ValueError(
-            "the sums over the rows overflow: X or y is too large in scale. "
-            "Use standardize=True, and give y in larger units."
-        )
+        raise ValueError(OVERFLOW)
     w, V = backend.eigh(M)  # ascending
     if floor is None:
-        tiny = len(w) * backend.eps * abs(w[-1])
+        tiny = len(w) * backend.eps(w) * abs(w[-1])
         inverse = backend.where(w > tiny, 1 / backend.where(w > tiny, w, 1.0), 0.0)
-        return Solution(V @ (inverse[:, None] * (V.T @ c)), Status.FLOORED, logdet, inf)
+        return Solution(V @ (inverse[:, None] * (V.T @ c)), True, logdet, inf)
     w = backend.where(w > floor, w, floor)
-    return Solution(V @ ((V.T @ c) / w), Status.FLOORED, logdet, float(w[-1] / w[0]))
+    return Solution(V @ ((V.T @ c) / w), True, logdet, float(w[-1] / w[0]))
+
+
+def inverse_root(backend: Backend, M: Array, least: float) -> Array:
+    """T with TᵀT = M⁻¹, up to the least jitter that makes M positive definite.
+
+    The jitter is a multiple of the mean of the diagonal, tried from `least` on in powers of ten.
+    """
+    size = float(M.diagonal().sum()) / len(M)
+    for jitter in 10.0 ** np.arange(round(np.log10(least)), 3):
+        L = backend.cholesky(backend.shifted(M, jitter * size))
+        if L is not None:
+            return backend.triangular_inverse(L)
+    raise ValueError(OVERFLOW)

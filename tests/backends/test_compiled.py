@@ -5,9 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from anmin import ANMINRegressor, stats
+from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend, compiled, tables
-from anmin.cells import Rows
+from anmin.sums import gram
+from anmin.sums.cells import Rows
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def rows(n, p, h, dtype="float64", seed=0):
 )
 def test_tables_give_the_products_of_all_pairs(n, p, h, slope):
     backend, patterns = NumpyBackend(), rows(n, p, h)
-    wanted = stats.product_sums(backend, patterns, slope)
+    wanted = gram.product_sums(backend, patterns, slope)
     found = tables.pair_sums(
         patterns.F, lambda some: patterns.products(backend, some), slope, backend.each_share
     )
@@ -40,7 +41,7 @@ def test_tables_give_the_products_of_all_pairs(n, p, h, slope):
 
 def test_tables_in_single_precision():
     backend, patterns = NumpyBackend("float32"), rows(5000, 5, 20, "float32")
-    wanted = stats.product_sums(backend, patterns, 0.0)
+    wanted = gram.product_sums(backend, patterns, 0.0)
     found = tables.pair_sums(
         patterns.F, lambda some: patterns.products(backend, some), 0.0, backend.each_share
     )

@@ -16,13 +16,13 @@ from test_odd_input import FINE, regressor
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.history import Budget, Fit
-from anmin.linsolve import Status
 from anmin.report import Report
 from anmin.report.making import status_of
 from anmin.report.words import SMALL
 from anmin.solvers import Algorithm1, Problem, audit
 from anmin.solvers.audit import curvature, negative_eigenvalues
 from anmin.sources import ArraySource, Scaling
+from anmin.status import Status
 
 SETTINGS = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 VARIETY = {

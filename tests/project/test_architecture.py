@@ -9,29 +9,32 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-LEAVES = {"network", "backends", "checks", "probabilities", "datasets", "files"}
+LEAVES = {"network", "checks", "probabilities", "datasets", "files"}
 ALLOWED = {
     **{leaf: set() for leaf in LEAVES},
+    "status": set(),
+    "backends": {"network"},
+    "objective": {"backends"},
     "sources": {"backends"},
-    "cells": {"backends"},
     "linsolve": {"backends"},
-    "history": {"linsolve", "network"},
+    "history": {"network", "status"},
     "callbacks": {"history", "network"},
     "checkpoint": {"backends", "files", "history", "sources"},
-    "stats": {"backends", "cells", "sources"},
+    "sums": {"backends", "objective", "sources"},
     "solvers": {
-        "backends", "checkpoint", "checks", "history", "linsolve", "network", "sources", "stats",
+        "backends", "checkpoint", "checks", "history", "linsolve", "network", "objective",
+        "sources", "status", "sums",
     },
-    "report": {"history", "linsolve", "solvers"},
-    "intervals": {"backends", "history", "network", "solvers", "sources", "stats"},
+    "report": {"history", "solvers", "status"},
+    "intervals": {"backends", "history", "network", "solvers", "sources", "sums"},
     "model_file": {
-        "files", "history", "intervals", "linsolve", "network", "report", "solvers", "sources",
+        "files", "history", "intervals", "network", "report", "solvers", "sources", "status",
     },
     "export": {"files", "model_file", "network"},
     "parameters": set(),
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "export", "history", "intervals",
-        "linsolve", "network", "report", "solvers", "sources",
+        "network", "report", "solvers", "sources", "status",
     },
     "estimators": {
         "base", "callbacks", "checks", "intervals", "model_file", "network", "parameters",
@@ -70,7 +73,7 @@ def imports(file, everywhere=True):
 
 
 def own_part(name):
-    """`anmin.stats` → "stats"; a name that is no module is a name of the package itself."""
+    """`anmin.sums` → "sums"; a name that is no module is a name of the package itself."""
     first = name.split(".")[1] if "." in name else "__init__"
     known = (ROOT / first).is_dir() or (ROOT / f"{first}.py").is_file()
     return first if known else "__init__"

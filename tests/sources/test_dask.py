@@ -14,7 +14,8 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend
 from anmin.sources import DaskSource, Scaling
 from anmin.sources import cluster as module
-from anmin.stats import OutputPass, PatternPass
+from anmin.sums.gram import PatternPass
+from anmin.sums.output import OutputPass
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

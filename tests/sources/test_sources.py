@@ -11,7 +11,7 @@ from anmin.sources.batch import Room
 from anmin.sources.chunk import Chunk
 from anmin.sources.prepared import ROUND, batch_rows
 from anmin.sources.scaling import measure
-from anmin.stats import OutputPass
+from anmin.sums.output import OutputPass
 
 
 def rows(n=300, d=3, q=2):

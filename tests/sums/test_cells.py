@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from anmin import cells
 from anmin.backends import NumpyBackend
 from anmin.sources import ArraySource, Scaling
-from anmin.stats import PatternPass, unpack
+from anmin.sums import cells
+from anmin.sums.gram import PatternPass, unpack
 
 N = 3000
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from anmin.history import Fit, Step
 from anmin.intervals import Intervals
-from anmin.linsolve import Status
 from anmin.model_file.container import (
     Arrays,
     Facts,
@@ -25,6 +24,7 @@ from anmin.network import Network
 from anmin.report import Report
 from anmin.solvers.penalty import PathStep
 from anmin.sources import Scaling
+from anmin.status import Status
 
 FILES = {"checkpoint"}  # parameters that name files: a model file never does
 CLASSES: dict[str, type] = {}

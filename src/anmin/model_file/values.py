@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from anmin.linsolve import Status
 from anmin.model_file.container import Facts, ModelFileError, require
 from anmin.solvers import Algorithm1, VarPro
+from anmin.status import Status
 
 SOLVERS = {cls.__name__: cls for cls in (Algorithm1, VarPro)}
 

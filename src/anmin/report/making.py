@@ -7,11 +7,11 @@ from math import ceil, isfinite
 from typing import Any
 
 from anmin.history import Budget, Fit, Step
-from anmin.linsolve import Status
 from anmin.report.facts import Report
 from anmin.report.words import SMALL
 from anmin.solvers.audit import Audit, audit
 from anmin.solvers.problem import Problem
+from anmin.status import Status
 
 MESSAGES = {
     "converged": "further steps gain too little, and the gradient is small.",

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator
 from anmin import checks
 from anmin.checkpoint import CheckpointError, Entry
 from anmin.history import Fit, Journal
-from anmin.linsolve import Status
 from anmin.solvers.frozen import DirectStep, Iterate, ProductStep, hidden_steps
 from anmin.solvers.problem import Problem, restored_point, stored_point
 from anmin.solvers.task import Task
-from anmin.stats import Counts
+from anmin.status import Status
+from anmin.sums.counts import Counts
 
 LAM, TAU, FLOOR = 1e-3, -10_000.0, 1e-4  # of the paper's experiments, on sums over the rows
 
@@ -135,7 +135,8 @@ class Algorithm1(BaseEstimator):
         """One iteration: where it leads, how it was made, and facts for the record."""
         tau, floor = self.limits(problem, task.h)
         step = layer.step(here, tau, floor)  # lines 5–14
-        new, frozen, status = step.A, step.frozen_loss, step.solution.status
+        new, frozen = step.A, step.frozen_loss
+        status = Status.FLOORED if step.solution.floored else Status.SOLVED
         if self.degenerate != "floor" and step.solution.logdet <= tau:
             if self.degenerate == "stop":
                 return None

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from anmin.history import Fit, Listener, Step
-from anmin.linsolve import Status
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.task import Search, Task
 from anmin.solvers.tidy import tidy
 from anmin.sources.draws import Part, random_folds
-from anmin.stats import OutputPass, ResidualPass
+from anmin.status import Status
+from anmin.sums.output import OutputPass, ResidualPass
 
 PATIENCE = 10  # iterations without a better error on the rows held out
 

@@ -12,18 +12,25 @@ inner step in single precision, some tens of them. `FORMED` is where the first b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
-from typing import Any
 
 from anmin.backends import Array
-from anmin.linsolve import Solution, Status, solve_spd
+from anmin.linsolve import Solution, solve_spd
 from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
-from anmin.stats import CountPass, Counts, OutputStats, PatternPass, PatternStats, unpack
+from anmin.sums.counts import CountPass, Counts
+from anmin.sums.gram import PatternPass, PatternStats, output_sums, unpack
 
 EFFORT = Effort(200, 5e-3)  # the pattern will have changed anyway
 
 FORMED = 3000  # unknowns up to which M is formed
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The sums of a full pass, and ZᵀZ unpacked."""
+
+    stats: PatternStats
+    U: Array  # (h, p, h, p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +39,12 @@ class Iterate:
 
     point: Point
     counts: Counts
-    stats: Any = None  # PatternStats of a full pass
-    U: Any = None  # (h, p, h, p)
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenStep:
-    """The new A, the solution's status, and the loss promised for the frozen pattern."""
+    """The new A, the solution that gave it, and the loss promised for the frozen pattern."""
 
     A: Array
     solution: Solution
@@ -52,24 +58,31 @@ class DirectStep:
         self.problem = problem
 
     def visit(self, A: Array, before: Array | None = None) -> Iterate:
-        """One pass at A serves its output layer, its loss and its hidden system."""
-        problem = self.problem
+        """One pass at A serves its output layer, its loss and its hidden system.
+
+        In single precision the loss would drown in the rounding of the sums; it gets its own pass.
+        """
+        problem, backend = self.problem, self.problem.backend
         stats = problem.source.reduce(PatternPass(A, problem.slope, before))
-        U = unpack(problem.backend, stats)
-        return Iterate(problem.point(A, output_sums(problem, stats, U, A)), stats.counts, stats, U)
+        U = unpack(backend, stats)
+        if backend.dtype.itemsize < 8:
+            point = problem.at(A)
+        else:
+            point = problem.point(A, output_sums(backend, stats, U, A))
+        return Iterate(point, stats.counts, Pattern(stats, U))
 
     def step(self, here: Iterate, tau: float, floor: float) -> HiddenStep:
-        if here.stats is None:  # it comes from a log
-            here = self.visit(here.point.A)
-        problem, stats, W = self.problem, here.stats, here.point.W
-        backend, lam = problem.backend, problem.lam
-        M, c = hidden_system(here)
-        solution = solve_spd(backend, backend.shifted(M, lam), c, tau, floor, lam)
-        a, b0 = solution.value, W[-1]
-        constant = (stats.YtY - 2 * float(b0 @ stats.Yt1)) / stats.n + float(b0 @ b0)
-        frozen = constant + float(a @ (M @ a) - 2 * (c @ a)) + lam * float((W * W).sum() + a @ a)
-        A = backend.contiguous(a.reshape(here.point.A.T.shape).T)
-        return HiddenStep(A, solution, frozen)
+        pattern = here.pattern or self.visit(here.point.A).pattern  # a log keeps no sums
+        assert pattern is not None
+        backend, lam, A = self.problem.backend, self.problem.lam, here.point.A
+        M, c = hidden_system(pattern, backend.asarray(here.point.W))
+        M = backend.shifted(M, lam)
+        solution = solve_spd(backend, M, c, tau, floor, lam)
+        a = backend.asarray(A.T).reshape(-1)
+        v = solution.value - a
+        # The quadratic falls by vᵀ(2g − (M + lam I)v), g = c − (M + lam I)a.
+        frozen = here.point.loss - float(v @ (2 * c - M @ (2 * a + v)))
+        return HiddenStep(backend.contiguous(solution.value.reshape(A.T.shape).T), solution, frozen)
 
 
 class ProductStep:
@@ -91,30 +104,17 @@ class ProductStep:
         v = problem.backend.asarray(curvature.solve(g, 0.0, EFFORT))
         # The quadratic falls by vᵀ(2g − (M + lam I)v), and (M + lam I)v = g up to the tolerance.
         frozen = point.loss - float((v * g).sum())
-        return HiddenStep(point.A + v, Solution(v, Status.SOLVED, nan, nan), frozen)
+        return HiddenStep(point.A + v, Solution(v), frozen)
 
 
 def hidden_steps(problem: Problem, h: int) -> DirectStep | ProductStep:
     return (DirectStep if problem.forms_matrix(h, FORMED) else ProductStep)(problem)
 
 
-def output_sums(problem: Problem, stats: PatternStats, U: Array, A: Array) -> OutputStats:
-    """SᵀS and SᵀY from the sums: σ(x̃ a_j) = z_jᵀ a_j here, so (SᵀS)_jl = a_jᵀ U_jl a_l."""
-    h, _, q = stats.shape
-    a = A.T  # (h, p)
-    StS, StY = problem.backend.zeros(h + 1, h + 1), problem.backend.zeros(h + 1, q)
-    StS[:h, :h] = (a[:, :, None] * (U * a).sum(-1)).sum(1)
-    StS[:h, h] = StS[h, :h] = (a * stats.Zt1).sum(1)
-    StS[h, h] = stats.n
-    StY[:h] = (a[:, :, None] * stats.ZtY).sum(1)
-    StY[h] = stats.Yt1
-    return OutputStats(stats.n, StS, StY, stats.YtY)
-
-
-def hidden_system(here: Iterate) -> tuple[Array, Array]:
-    """M = (BBᵀ ⊗ 11ᵀ) ∘ ZᵀZ / n and c, for the pattern and output layer of `here`."""
-    stats, B, b0 = here.stats, here.point.W[:-1], here.point.W[-1]
+def hidden_system(pattern: Pattern, W: Array) -> tuple[Array, Array]:
+    """M = (BBᵀ ⊗ 11ᵀ) ∘ ZᵀZ / n and c, for a pattern and an output layer."""
+    stats, B, b0 = pattern.stats, W[:-1], W[-1]
     h, p, _ = stats.shape
-    M = (here.U * (B @ B.T)[:, None, :, None]).reshape(h * p, h * p) / stats.n
+    M = (pattern.U * (B @ B.T)[:, None, :, None]).reshape(h * p, h * p) / stats.n
     v = (stats.ZtY * B[:, None, :]).sum(-1) - stats.Zt1 * (B @ b0)[:, None]  # (h, p)
     return M, v.reshape(-1) / stats.n

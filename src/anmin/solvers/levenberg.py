@@ -12,11 +12,11 @@ import numpy as np
 from anmin.backends import Array
 from anmin.checkpoint import Entry, Ledger
 from anmin.history import Budget
-from anmin.linsolve import Status
 from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient, restored_point, stored_point
 from anmin.sources.draws import draw
-from anmin.stats import Counts
+from anmin.status import Status
+from anmin.sums.counts import Counts
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there

@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator
 from anmin import checks
 from anmin.backends import Array
 from anmin.history import Budget, Fit, Journal
-from anmin.linsolve import Status
 from anmin.solvers.levenberg import Damped, Descent, Note, Stop, descend
 from anmin.solvers.linear import linear_start, with_linear
 from anmin.solvers.penalty import choose_penalty, refit
@@ -28,6 +27,7 @@ from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import choose, random_start, relocate, sample_rows
 from anmin.solvers.task import Search, Task
 from anmin.solvers.tidy import tidy
+from anmin.status import Status
 
 SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
