@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from backend_cases import BACKENDS
 
 from anmin.backends import NumpyBackend
 from anmin.sources import ArraySource, Scaling
@@ -9,19 +10,6 @@ from anmin.sums import cells
 from anmin.sums.gram import PatternPass, unpack
 
 N = 3000
-
-
-def torch_backend(dtype="float64"):
-    torch = pytest.importorskip("torch")
-    torch.set_num_threads(1)  # the problems are small, and tests run side by side
-    from anmin.backends.torch import TorchBackend
-
-    return TorchBackend("cpu", dtype)
-
-
-BACKENDS = pytest.mark.parametrize(
-    "make_backend", [NumpyBackend, torch_backend], ids=["numpy", "torch"]
-)
 
 
 def rows_in_few_cells(d, h, q, weighted, seed=0):

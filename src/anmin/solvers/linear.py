@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigh, solve
 
 from anmin.backends import Array
+from anmin.linsolve import OVERFLOW
 from anmin.solvers.problem import Problem
 from anmin.sums.inputs import InputPass
 
@@ -43,12 +44,15 @@ def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:
 def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     """Unit directions, at most h, that span the linear model, and the largest norm of a row."""
     sums = problem.source.reduce(InputPass())
-    XtX, XtY = (problem.backend.to_numpy(W) for W in (sums.XtX, sums.XtY))
-    p, q = XtY.shape
-    ridge = (problem.lam * XtX[0, 0] + 1e-10 * np.trace(XtX) / p) * np.eye(p)
-    C = solve(XtX + ridge, XtY, assume_a="pos")  # (p, q)
+    n = float(sums.XtX[0, 0])
+    K, c = (problem.backend.to_numpy(V) / n for V in (sums.XtX, sums.XtY))
+    if not np.isfinite(K.sum() + (c * c).sum()):
+        raise ValueError(OVERFLOW)
+    p, q = c.shape
+    ridge = (problem.lam + 1e-10 * np.trace(K) / p) * np.eye(p)
+    C = solve(K + ridge, c, assume_a="pos")  # (p, q)
     k = min(h, p - 1, q)
-    _, V = eigh(C.T @ XtX @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
+    _, V = eigh(C.T @ K @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
     D = C @ V  # (p, k)
     D[0] = 0
     norms = np.linalg.norm(D, axis=0)
