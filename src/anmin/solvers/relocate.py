@@ -52,12 +52,11 @@ def usefulness(problem: Problem, point: Point) -> np.ndarray:
 
     It is ‖b_j‖² / (K⁻¹)_jj with K = SᵀS/n + lam I.
     """
-    K = problem.backend.to_numpy(point.sums.StS) / point.sums.n + problem.lam * np.eye(len(point.W))
+    StS, W = problem.backend.to_numpy(point.sums.StS), problem.backend.to_numpy(point.W)
+    K = StS / point.sums.n + problem.lam * np.eye(len(W))
     scale = np.sqrt(K.diagonal() + 1e-300)
     T = inverse_root(CPU, K / np.outer(scale, scale), 1e-10)
-    inverse = (T * T).sum(0) / scale**2  # the diagonal of K⁻¹
-    W = problem.backend.to_numpy(point.W)
-    return ((W**2).sum(1) / inverse)[:-1]
+    return ((W**2).sum(1) * scale**2 / (T * T).sum(0))[:-1]  # (K⁻¹)_jj = (TᵀT)_jj / scale_j²
 
 
 def choose(problem: Problem, point: Point, k: int, rng: np.random.RandomState) -> np.ndarray:
