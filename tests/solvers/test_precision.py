@@ -93,7 +93,7 @@ def test_the_loss_of_varpro_never_rises(fit, make_backend, dtype):
 @pytest.mark.parametrize("linear_solver", ["cholesky", "cg"])
 @everywhere
 def test_a_huge_penalty_leaves_the_mean(lam, linear_solver, solver):
-    X, y = make_data(200, 3)
+    X, y = make_data(600, 3)
     settings = {"solver": solver, "linear_solver": linear_solver, "max_iter": 5}
     model = ANMINRegressor(6, lam=lam, random_state=0, **settings).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y.mean(), rtol=1e-9)

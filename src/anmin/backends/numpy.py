@@ -10,88 +10,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from contextlib import AbstractContextManager
 from itertools import pairwise
-from threading import Lock, current_thread
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh, lapack
-from threadpoolctl import ThreadpoolController
 
 from anmin import network
 from anmin.backends import tables
 from anmin.backends.compiled import kernels
 from anmin.backends.protocol import Array, Groups, Sum
+from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
 BLOCK = 1024
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
 FEW_ROWS = 512  # below which tables cost more than products
-THREADS = "anmin-rows"  # the name of those that share the rows
 KEEP = 2**28
 WORKING = 2**28
-
-
-def usable_cores() -> int:
-    """Cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-@cache
-def _pool(workers: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001, a fork needs its own
-    """Threads that stay: starting them takes longer than a thin pass over a block."""
-    return ThreadPoolExecutor(workers, THREADS)
-
-
-def in_parallel(workers: int) -> bool:
-    """Whether to share work out: not from within one of the threads that do it."""
-    return workers > 1 and not current_thread().name.startswith(THREADS)
-
-
-class OneThread:
-    """Holds BLAS to one thread while any fit of this process runs.
-
-    The limit belongs to the process, fits to its threads: the first fit to enter sets the limit,
-    the last to leave puts back what was there before the first.
-    """
-
-    def __init__(self) -> None:
-        self.limit: Any = None  # threadpoolctl has no type hints
-        self.reset()
-
-    def reset(self) -> None:
-        self.lock, self.fits = Lock(), 0
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self.lock:
-            if self.fits == 0:
-                self.limit = _libraries().limit(limits=1, user_api="blas")
-                self.limit.__enter__()
-            self.fits += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.fits -= 1
-                if self.fits == 0:
-                    self.limit.__exit__(None, None, None)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-one_thread = OneThread()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=one_thread.reset)  # no fit runs there yet
 
 
 class NumpyBackend:
@@ -168,11 +106,11 @@ class NumpyBackend:
         if len(blocks) == 1 or not in_parallel(workers):
             yield from map(part, blocks)
             return
-        pool = _pool(workers, os.getpid())
-        waiting = [pool.submit(part, block) for block in blocks[:workers]]
+        threads = pool(workers, os.getpid())
+        waiting = [threads.submit(part, block) for block in blocks[:workers]]
         for block in blocks[workers:]:
             yield waiting.pop(0).result()
-            waiting.append(pool.submit(part, block))
+            waiting.append(threads.submit(part, block))
         yield from (job.result() for job in waiting)
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
@@ -186,7 +124,7 @@ class NumpyBackend:
             part(slice(0, n))
             return
         edges = np.linspace(0, n, min(workers, n) + 1).astype(int)
-        list(_pool(workers, os.getpid()).map(part, [slice(*pair) for pair in pairwise(edges)]))
+        list(pool(workers, os.getpid()).map(part, [slice(*pair) for pair in pairwise(edges)]))
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)

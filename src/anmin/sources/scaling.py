@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from anmin.backends.numpy import usable_cores
+from anmin.backends.threads import usable_cores
 from anmin.sources.chunk import Chunk, in_batches
 
 BLOCK = 4096  # rows at a time: they stay in the cache
