@@ -8,7 +8,7 @@ import pytest
 from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend, compiled, tables
 from anmin.sums import gram
-from anmin.sums.cells import Rows
+from anmin.sums.patterns import Rows
 
 TOLERANCE = {"anmin": 1e-10, "varpro": 1e-3}  # the curvature of varpro is in single precision
 

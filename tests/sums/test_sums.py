@@ -7,10 +7,9 @@ from conftest import activate, make_data
 
 from anmin.objective import SquaredError
 from anmin.sources import ArraySource, Scaling
-from anmin.sums.counts import CountPass
 from anmin.sums.gram import PatternPass, output_blocks, output_sums, unpack
-from anmin.sums.inputs import InputPass
-from anmin.sums.output import GradientPass, OutputPass, ResidualPass, residual
+from anmin.sums.output import GradientPass, InputPass, OutputPass, ResidualPass, residual
+from anmin.sums.patterns import CountPass
 
 N, H, Q, SLOPE = 3000, 5, 2, 0.1
 PASSES = {

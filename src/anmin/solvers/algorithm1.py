@@ -16,7 +16,7 @@ from anmin.solvers.frozen import DirectStep, Iterate, ProductStep, hidden_steps
 from anmin.solvers.problem import Problem, restored_point, stored_point
 from anmin.solvers.task import Task
 from anmin.status import Status
-from anmin.sums.counts import Counts
+from anmin.sums.patterns import Counts
 
 LAM, TAU, FLOOR = 1e-3, -10_000.0, 1e-4  # of the paper's experiments, on sums over the rows
 

@@ -31,9 +31,9 @@ from anmin.network import Network
 from anmin.solvers.problem import Problem
 from anmin.solvers.tidy import OFF
 from anmin.sources import Batch
-from anmin.sums.counts import Sums
 from anmin.sums.gram import PatternPass, output_blocks, unpack
 from anmin.sums.output import NetworkPass, hidden_outputs, residual
+from anmin.sums.patterns import Sums
 
 UNKNOWNS = 1500  # up to which the hidden system is formed
 WIDTH = 2**15  # (d+1) times outputs up to which it is

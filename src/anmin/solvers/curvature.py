@@ -28,10 +28,9 @@ from anmin.backends import Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
 from anmin.sources import Batch, Source
-from anmin.sums.counts import CountPass, Counts, Sums
 from anmin.sums.gram import PatternPass, output_blocks, unpack
-from anmin.sums.inputs import InputPass
-from anmin.sums.output import OutputPass, hidden_outputs
+from anmin.sums.output import InputPass, OutputPass, hidden_outputs
+from anmin.sums.patterns import CountPass, Counts, Sums
 
 DENSE = 1000
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular

@@ -17,8 +17,8 @@ from anmin.backends import Array
 from anmin.linsolve import Solution, solve_spd
 from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
-from anmin.sums.counts import CountPass, Counts
 from anmin.sums.gram import PatternPass, PatternStats, output_sums, unpack
+from anmin.sums.patterns import CountPass, Counts
 
 EFFORT = Effort(200, 5e-3)  # the pattern will have changed anyway
 

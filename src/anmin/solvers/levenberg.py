@@ -16,7 +16,7 @@ from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, Produc
 from anmin.solvers.problem import Point, Problem, gradient, restored_point, stored_point
 from anmin.sources.draws import draw
 from anmin.status import Status
-from anmin.sums.counts import Counts
+from anmin.sums.patterns import Counts
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there

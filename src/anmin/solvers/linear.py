@@ -12,7 +12,7 @@ from scipy.linalg import eigh, solve
 from anmin.backends import Array
 from anmin.linsolve import OVERFLOW
 from anmin.solvers.problem import Problem
-from anmin.sums.inputs import InputPass
+from anmin.sums.output import InputPass
 
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 

@@ -32,9 +32,8 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.sources.batch import Batch
-from anmin.sums.cells import Cells, Rows, compress
-from anmin.sums.counts import Counts, Sums, fire
 from anmin.sums.output import OutputStats
+from anmin.sums.patterns import Cells, Counts, Rows, Sums, compress, fire
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The sums of a thin pass, at one network: output layer, loss and gradient.
+"""The sums of a thin pass: output layer, loss and gradient at one network; XᵀX.
 
 With S = [σ(XA), 1] and W = [B; b0] the outputs are F = S W, and the objective compares them with
 Y. A row of weight w enters as √w(x̃, y); "1" is then the column √w, which is the first of X.
@@ -13,7 +13,7 @@ from typing import Self
 from anmin.backends import Array, Backend
 from anmin.objective import SQUARED_ERROR, Objective
 from anmin.sources.batch import Batch
-from anmin.sums.counts import Sums
+from anmin.sums.patterns import Sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +113,30 @@ class GradientPass(NetworkPass):
             P = X @ at.A  # (k, h)
             R = at.objective.residual(Y, at.outputs(X, backend.activate(P, at.slope)))
             return X.T @ (backend.gain(P > 0, at.slope) * (R @ Bt))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class InputSums:
+    """The products of the inputs with themselves and with the targets, in double precision."""
+
+    XtX: Array  # (p, p); its first entry is Σw
+    XtY: Array  # (p, q)
+    largest: float  # norm of a row
+
+    def __add__(self, other: InputSums) -> InputSums:
+        largest = max(self.largest, other.largest)
+        return InputSums(self.XtX + other.XtX, self.XtY + other.XtY, largest)
+
+
+class InputPass:
+    """XᵀX, XᵀY and the largest norm of a row of a batch."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> InputSums:
+        def part(rows: slice) -> InputSums:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            norms = (X * X).sum(1) / X[:, 0] ** 2
+            return InputSums(X.T @ X, X.T @ Y, float(norms.max()) ** 0.5)
 
         return backend.sum_over_blocks(part, len(batch))
