@@ -24,7 +24,8 @@ from anmin.sources import (
     counting_rows,
 )
 from anmin.sources.worker import OneThread
-from anmin.stats import GradientPass, OutputPass, PatternPass
+from anmin.sums.gram import PatternPass
+from anmin.sums.output import GradientPass, OutputPass
 from benchmarks.ours import regressor
 
 D, H = 10, 64

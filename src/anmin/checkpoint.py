@@ -21,8 +21,9 @@ from anmin.logfile import CheckpointError, Log
 from anmin.moves import Move, Visit
 from anmin.solvers.problem import Point, Problem
 from anmin.sources import Batch, Source
-from anmin.stats import Counts, OutputStats
 from anmin.status import Status
+from anmin.sums.output import OutputStats
+from anmin.sums.patterns import Counts
 
 NO_MATTER = ("checkpoint", "intervals", "verbose")  # parameters that do not change the fit
 SHOWN = 60  # characters of a parameter
@@ -139,8 +140,8 @@ def restored(problem: Problem, scalars: Scalars, arrays: Arrays) -> Visit:
     plain = all(map(is_number, [*numbers, *facts.values()]))
     if {name: V.shape for name, V in arrays.items()} != shapes or not plain:
         raise ValueError("shapes or numbers that no fit of this problem has")
-    asarray = problem.backend.asarray
-    A, W, StS, StY = (asarray(arrays[name]) for name in ("A", "W", "StS", "StY"))
+    double = problem.backend.double
+    A, W, StS, StY = (double(arrays[name]) for name in ("A", "W", "StS", "StY"))
     sums = OutputStats(float(scalars["n"]), StS, StY, float(scalars["YtY"]))
     point = Point(A, W, float(scalars["loss"]), float(scalars["mse"]), sums)
     return Visit(point, Status[scalars["status"]], counts, facts)

@@ -22,7 +22,7 @@ from anmin.status import Status
 if TYPE_CHECKING:
     from anmin.backends import Array
     from anmin.solvers.problem import Point, Problem
-    from anmin.stats import Counts
+    from anmin.sums.patterns import Counts
 
 T = TypeVar("T")
 

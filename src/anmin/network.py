@@ -6,6 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+DOUBLE = np.dtype(np.float64)
+
+
+def activate(P: np.ndarray, slope: float) -> np.ndarray:
+    """σ(P) = max(P, slope · P)."""
+    return np.maximum(P, 0 if slope == 0 else slope * P)
+
+
+def gain(F: np.ndarray, slope: float, dtype: np.dtype = DOUBLE) -> np.ndarray:
+    """G = (1 − slope) F + slope, the derivative of σ; F tells, as booleans, which units fire."""
+    return F.astype(dtype) if slope == 0 else np.where(F, dtype.type(1), dtype.type(slope))
+
 
 @dataclass(frozen=True, slots=True)
 class Network:
@@ -19,7 +31,7 @@ class Network:
     def forward(self, X: np.ndarray) -> np.ndarray:
         """f for rows of plain inputs, without the column of ones: (n, d) → (n, q)."""
         P = X @ self.A[1:] + self.A[0]  # (n, h)
-        return np.maximum(P, self.slope * P) @ self.B + self.b0
+        return activate(P, self.slope) @ self.B + self.b0
 
     def scaled(self, s: float) -> Network:
         """s f, with the factor shared between both layers."""

@@ -15,7 +15,8 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend
 from anmin.sources import DaskSource, Scaling, worker
 from anmin.sources import cluster as module
-from anmin.stats import OutputPass, PatternPass
+from anmin.sums.gram import PatternPass
+from anmin.sums.output import OutputPass
 
 pytestmark = pytest.mark.slow
 

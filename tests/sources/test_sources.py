@@ -10,7 +10,7 @@ from anmin.sources import ArraySource, Batch, Scaling
 from anmin.sources.batch import ROUND, Room, batch_rows
 from anmin.sources.chunk import Chunk
 from anmin.sources.scaling import measure
-from anmin.stats import OutputPass
+from anmin.sums.output import OutputPass
 
 
 def rows(n=300, d=3, q=2):

@@ -6,18 +6,16 @@ Rows, patterns and sums are arrays of the backend. They share `@`, `*`, `+`, sli
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from anmin.backends.numpy import NumpyBackend
-
-Array = Any  # numpy.ndarray or torch.Tensor
-Backend = Any  # NumpyBackend or TorchBackend
+from anmin.backends.protocol import Array, Backend
 
 
 def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
     """The backend of a device: "cpu" is NumPy; "cuda", or any name PyTorch knows, is PyTorch.
 
-    "auto" takes a CUDA device where there is one. dtype "auto" computes in float64.
+    "auto" takes a CUDA device where there is one. dtype "auto" keeps the rows in float64.
     """
     dtype = "float64" if dtype == "auto" else dtype
     if device == "cpu":
@@ -33,15 +31,20 @@ def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
             f'device={device!r} needs PyTorch: pip install "anmin[torch]", or use device="cpu".'
         ) from error
     if device == "auto":
-        return TorchBackend("cuda", dtype) if torch.cuda.is_available() else NumpyBackend(dtype)
+        if not torch.cuda.is_available():
+            return NumpyBackend(dtype)
+        device = "cuda"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(f'device={device!r}, but PyTorch finds no GPU here; use device="cpu".')
     try:
-        return TorchBackend(device, dtype)
-    except RuntimeError as error:
+        backend = TorchBackend(device, dtype)
+        float(backend.double([1.0]).sum())  # output layer and loss need double precision
+    except (RuntimeError, TypeError, ValueError, AssertionError, ImportError) as error:
         raise ValueError(
-            f'device must be "cpu", "cuda", "auto" or a device of PyTorch; got {device!r}.'
+            'device must be "cpu", "cuda", "auto" or a device of PyTorch that is here and can '
+            f'compute in float64; got {device!r}. Use device="cpu".'
         ) from error
+    return cast(Backend, backend)
 
 
 __all__ = ["Array", "Backend", "NumpyBackend", "get_backend"]

@@ -19,9 +19,12 @@ def kernels() -> SimpleNamespace | None:
         from numba import njit
     except ImportError:
         return None
-    compiled = njit(nogil=True, cache=True)
     loops = (row_pairs, fill_tables, add_rows, group, count)
-    return SimpleNamespace(**{loop.__name__: compiled(loop) for loop in loops})
+    try:
+        compiled = [njit(nogil=True, cache=True)(loop) for loop in loops]
+    except RuntimeError:  # neither the package's folder nor the user's can be written to
+        compiled = [njit(nogil=True)(loop) for loop in loops]
+    return SimpleNamespace(**{loop.__name__: loop for loop in compiled})
 
 
 def row_pairs(X, out):  # type: ignore[no-untyped-def]

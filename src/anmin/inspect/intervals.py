@@ -31,7 +31,8 @@ from anmin.history import Fit
 from anmin.network import Network
 from anmin.solvers import Problem
 from anmin.sources import Batch
-from anmin.stats import OutputPass, PatternPass, ResidualPass, residual, unpack
+from anmin.sums.gram import PatternPass, unpack
+from anmin.sums.output import OutputPass, ResidualPass, residual
 
 LARGEST = 4000  # unknowns: R then takes 128 MB, and finding it some seconds and 1 GB
 CHUNK = 2**22  # numbers of J at a time

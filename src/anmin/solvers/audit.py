@@ -30,7 +30,9 @@ from anmin.network import Network
 from anmin.solvers.problem import Problem
 from anmin.solvers.tidy import OFF
 from anmin.sources import Batch
-from anmin.stats import PatternPass, Sums, unpack
+from anmin.sums.gram import PatternPass, output_blocks, unpack
+from anmin.sums.output import NetworkPass, hidden_outputs, residual
+from anmin.sums.patterns import Sums
 
 UNKNOWNS = 1500  # up to which the hidden system is formed
 WIDTH = 2**15  # (d+1) times outputs up to which it is
@@ -43,7 +45,7 @@ ANY_TAU = -np.finfo(float).max  # no determinant is too small, but the condition
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class HiddenSystem:
     """The hidden system M + lam I of the frozen pattern, and the curvature there."""
 
     rows: int  # that it was formed on
@@ -69,7 +71,7 @@ class Audit:
     mirrored: int
     spread: float  # the largest input over the least deviation of one
     floor: float | None  # that no network of so many units can go below
-    system: System | None
+    system: HiddenSystem | None
     unformed: str  # why there is no system
 
 
@@ -93,23 +95,23 @@ class Look(Sums):
 
 
 @dataclass(frozen=True, slots=True)
-class LookPass:
-    A: Array  # (p, h)
-    W: Array  # [B; b0]
-    slope: float
+class LookPass(NetworkPass):
+    """All of `Look` in one pass, in double precision."""
 
     def __call__(self, backend: Backend, batch: Batch) -> Look:
+        at = self.cast(backend.double)
+
         def part(rows: slice) -> Look:
-            X, Y = batch.X[rows], batch.Y[rows]
-            P = X @ self.A  # (k, h)
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            P = X @ at.A  # (k, h)
             F = P > 0
-            G = backend.gain(F, self.slope)
-            S = backend.append_column(backend.activate(P, self.slope), X[:, 0])
-            R = Y - S @ self.W  # (k, q)
+            G = backend.double(backend.gain(F, at.slope))
+            S = hidden_outputs(backend, X, P, at.slope)
+            R = at.objective.residual(Y, S @ at.W)  # (k, q)
             return Look(
                 n=float(X[:, 0] @ X[:, 0]), rows=float(len(X)),
                 RtR=float((R * R).sum()), YtY=float((Y * Y).sum()), Yt1=Y.T @ X[:, 0],
-                ZtRB=X.T @ (G * (R @ self.W[:-1].T)), ZZ=(X * X).T @ (G * G),
+                ZtRB=X.T @ (G * (R @ at.W[:-1].T)), ZZ=(X * X).T @ (G * G),
                 SS=(S * S).sum(0), StR=S.T @ R, PtP=P.T @ P, fired=F.sum(0),
                 Xt1=X.T @ X[:, 0], XX=(X * X).sum(0),
             )  # fmt: skip
@@ -118,21 +120,17 @@ class LookPass:
 
 
 @dataclass(frozen=True, slots=True)
-class PullPass:
-    """n E, output by output: (q, p, h)."""
-
-    A: Array
-    W: Array
-    slope: float
+class CorrelationPass(NetworkPass):
+    """n E of the head of this file, output by output: (q, p, h)."""
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
+        at = self.cast(backend.asarray)
+
         def part(rows: slice) -> Array:
             X = batch.X[rows]
-            P = X @ self.A
-            G = backend.gain(P > 0, self.slope)
-            R = batch.Y[rows] - backend.activate(P, self.slope) @ self.W[:-1]
-            R = R - X[:, :1] * self.W[-1]
-            E = backend.zeros(R.shape[1], *self.A.shape)
+            G = backend.gain(X @ at.A > 0, at.slope)
+            R = residual(backend, X, batch.Y[rows], at)
+            E = backend.zeros(R.shape[1], *at.A.shape)
             for c in range(len(E)):
                 E[c] = X.T @ (G * R[:, c : c + 1])
             return E
@@ -151,7 +149,8 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     """The facts about a network in the units of the problem; `asked` units at first."""
     be, lam = problem.backend, problem.lam
     W = np.vstack([net.B, net.b0])
-    look = problem.source.reduce(LookPass(be.asarray(net.A), be.asarray(W), problem.slope))
+    at = LookPass(be.double(net.A), be.double(W), problem.slope, problem.objective)
+    look = problem.source.reduce(at)
     ZtRB, ZZ, SS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZZ, look.SS, look.StR))
     n, b2 = look.n, (net.B**2).sum(1)
     g, gW = ZtRB / n - lam * net.A, StR / n - lam * W
@@ -161,7 +160,7 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     loss = look.RtR / n + lam * float((net.A**2).sum() + (W**2).sum())
     height = max(loss, 1e-14 * look.YtY / n)  # a loss of rounding errors has no slope
     cosines = [largest_cosine(g, D, height), largest_cosine(gW, DW, height)]
-    system, unformed = hidden_system(problem, net, Slope(g, D, n, loss))
+    system, unformed = formed_system(problem, net, Slope(g, D, n, loss))
     fired, PtP = be.to_numpy(look.fired), be.to_numpy(look.PtP)
     dead = SS[:-1] == 0
     return Audit(
@@ -225,7 +224,7 @@ class Slope:
     loss: float
 
 
-def hidden_system(problem: Problem, net: Network, at: Slope) -> tuple[System | None, str]:
+def formed_system(problem: Problem, net: Network, at: Slope) -> tuple[HiddenSystem | None, str]:
     """The hidden system at the network, or why it was not formed."""
     n, p, q = problem.source.shape
     h = net.A.shape[1]
@@ -241,11 +240,12 @@ def hidden_system(problem: Problem, net: Network, at: Slope) -> tuple[System | N
     M, H = curvature(problem, part, net, at.n)
     if not np.isfinite(M.sum() + H.sum()):
         return None, "its sums overflow"
-    rounding = m * problem.backend.eps * float(M.diagonal().max())
+    eps = problem.backend.eps(problem.backend.zeros(1))
+    rounding = m * eps * float(M.diagonal().max())
     g, d = at.g.T.reshape(m, 1), np.sqrt(at.D.T.ravel() + rounding + TINY)
     rank = int(lapack.dpstrf(M, tol=rounding)[2])
     solution = solve_spd(NumpyBackend(), M + (lam + rounding) * np.eye(m), g, tau=ANY_TAU)
-    return System(
+    return HiddenSystem(
         rows=len(part.source),
         rank=rank,
         condition=np.inf if rank < m and lam <= rounding else solution.condition,
@@ -267,16 +267,15 @@ def curvature(
     """M and H of the head of this file: sums on the rows of `part`, the residual on all rows."""
     be, B, A = problem.backend, net.B, net.A
     p, h = A.shape
-    at, W = be.asarray(A), be.asarray(np.vstack([B, net.b0]))
+    at, W = be.double(A), be.double(np.vstack([B, net.b0]))
     stats = part.source.reduce(PatternPass(at, problem.slope))
-    U = be.to_numpy(unpack(be, stats)) / stats.n  # (h, p, h, p)
-    E = be.to_numpy(problem.source.reduce(PullPass(at, W, problem.slope)))
+    blocks = unpack(be, stats)
+    U, ZtS, K = (
+        be.to_numpy(V) / stats.n for V in (blocks, *output_blocks(be, stats, blocks, at))
+    )  # (h, p, h, p), (h, p, h + 1), (h + 1, h + 1)
+    correlations = CorrelationPass(at, W, problem.slope, problem.objective)
+    E = be.to_numpy(problem.source.reduce(correlations))
     E = E.transpose(2, 1, 0).reshape(h * p, -1) / n  # (hp, q)
-    ZtS = np.empty((h, p, h + 1))
-    ZtS[:, :, :h], ZtS[:, :, h] = (U * A.T).sum(-1), be.to_numpy(stats.Zt1) / stats.n
-    K = np.empty((h + 1, h + 1))
-    K[:h] = (A.T[:, :, None] * ZtS).sum(1)
-    K[h, :h], K[h, h] = K[:h, h], 1.0
     K_inv = np.linalg.pinv(K + problem.lam * np.eye(h + 1), hermitian=True)
     m, BBt = h * p, (B @ B.T)[:, None, :, None]
     M = (U * BBt).reshape(m, m)

@@ -24,14 +24,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from anmin.backends import Array, Backend
+from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
 from anmin.sources import Batch, Source
-from anmin.stats import CountPass, Counts, OutputPass, PatternPass, unpack
+from anmin.sums.gram import PatternPass, output_blocks, unpack
+from anmin.sums.output import InputPass, OutputPass, hidden_outputs
+from anmin.sums.patterns import CountPass, Counts, Sums
 
 DENSE = 1000
+JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
+UNSHIFTED = 1e-6  # of D: the least shift in a preconditioner
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +58,23 @@ class CurvatureRows:
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """Eigenvalues and eigenvectors of XᵀX/n."""
-        XtX, n = self.source.reduce(MomentPass()).unpack()
-        values, vectors = self.backend.eigh(XtX / n)
-        return values * (values > 0), vectors
-
-
-@dataclass(frozen=True, slots=True)
-class MomentSums:
-    XtX: Array
-    n: float
-
-    def __add__(self, other: MomentSums) -> MomentSums:
-        return MomentSums(self.XtX + other.XtX, self.n + other.n)
-
-    def unpack(self) -> tuple[Array, float]:
-        return self.XtX, self.n
-
-
-class MomentPass:
-    def __call__(self, backend: Backend, batch: Batch) -> MomentSums:
-        X = batch.X
-        return MomentSums(
-            backend.sum_over_blocks(lambda rows: X[rows].T @ X[rows], len(X)),
-            float(X[:, 0] @ X[:, 0]),
-        )
+        XtX = self.source.reduce(InputPass()).XtX
+        values, vectors = self.backend.eigh(XtX / XtX[0, 0])
+        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors)
 
 
 def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
-    """R with RᵀR = (SᵀS + n lam I)⁻¹, up to the least jitter that makes it positive definite."""
-    size = float(StS.diagonal().sum()) / len(StS)
-    for jitter in 10.0 ** np.arange(-6, 3):
-        L = backend.cholesky(backend.shifted(StS, n * lam + jitter * size))
-        if L is not None:
-            return backend.triangular_inverse(L)
-    raise FloatingPointError("the hidden outputs are not finite; X or init is too large in scale.")
+    """R with RᵀR = (SᵀS + n lam I)⁻¹, found in double precision."""
+    K = backend.shifted(backend.double(StS) / n, lam)
+    return backend.asarray(inverse_root(backend, K, JITTER) / n**0.5)
+
+
+def output_products(backend: Backend, W: Array, lam: float) -> tuple[Array, float]:
+    """BBᵀ / unit, and the unit that keeps it and lam within the range of single precision."""
+    B = backend.double(W[:-1])
+    unit = max(float((B * B).sum(1).max()), lam) or 1.0
+    B = backend.asarray(B / unit**0.5)
+    return B @ B.T, unit
 
 
 def damping(diagonal: Array, backend: Backend) -> Array:
@@ -105,21 +91,16 @@ class DenseCurvature:
         self, rows: CurvatureRows, point: Point, problem: Problem, before: Array | None
     ) -> None:
         self.backend = be = rows.backend
-        A, B = be.asarray(point.A), be.asarray(point.W[:-1])
-        stats = rows.source.reduce(PatternPass(A, problem.slope, before))
+        self.A = be.asarray(point.A)
+        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before))
         h, p, _ = stats.shape
-        self.shape, self.counts, self.A = (h, p), stats.counts, A
+        self.shape, self.counts = (h, p), stats.counts
         U = unpack(be, stats)  # (h, p, h, p)
-        ZtS = be.zeros(h, p, h + 1)
-        ZtS[:, :, :h] = (U * A.T).sum(-1)
-        ZtS[:, :, h] = stats.Zt1
-        StS = be.zeros(h + 1, h + 1)
-        StS[:h] = (A.T[:, :, None] * ZtS).sum(1)
-        StS[h, :h], StS[h, h] = StS[:h, h], stats.n
+        ZtS, StS = output_blocks(be, stats, U, self.A)
         T = output_root(be, StS, stats.n, problem.lam) @ ZtS.reshape(h * p, h + 1).T
-        self.unit = float((B * B).sum(1).max()) or 1.0  # keeps single precision within its range
-        BBt = B @ B.T / (self.unit * stats.n)
-        H = (U.reshape(h * p, h * p) - T.T @ T).reshape(h, p, h, p) * BBt[:, None, :, None]
+        BBt, self.unit = output_products(be, point.W, problem.lam)
+        BBt = BBt[:, None, :, None] / stats.n
+        H = (U.reshape(h * p, h * p) - T.T @ T).reshape(h, p, h, p) * BBt
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
 
@@ -147,18 +128,17 @@ class ProductCurvature:
     ) -> None:  # fmt: skip
         self.rows, self.backend = rows, rows.backend
         be = rows.backend
-        A, B = be.asarray(point.A), be.asarray(point.W[:-1])
-        sums = rows.source.reduce(OutputPass(A, problem.slope))
+        self.A = be.asarray(point.A)
+        sums = rows.source.reduce(OutputPass(self.A, problem.slope))
         root = output_root(be, sums.StS, sums.n, problem.lam) if project else None
-        self.unit = float((B * B).sum(1).max()) or 1.0
-        self.frame = Frame(A, problem.slope, root, B @ B.T / (self.unit * sums.n))
+        BBt, self.unit = output_products(be, point.W, problem.lam)
+        self.frame = Frame(self.A, problem.slope, root, BBt / sums.n)
         found = rows.source.reduce(FiringPass(self.frame, before))
-        self.counts, self.A = found.counts, A
-        sigma = rows.moments[0]
+        self.counts, sigma = found.counts, rows.moments[0]
         self.K = self.frame.BBt * found.GtG  # (h, h)
         self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
         self.lam = problem.lam / self.unit
-        self.last = be.zeros(*A.shape)
+        self.last = be.zeros(*self.A.shape)
 
     def product(self, V: Array) -> Array:
         """H V, in two sweeps: the part of (G∘XV)BBᵀ that S explains, then Zᵀ of the rest."""
@@ -174,11 +154,12 @@ class ProductCurvature:
         """
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
-        g = self.backend.asarray(g) / self.unit
+        g = self.backend.asarray(g / self.unit)
         V, goal = self.last, effort.tolerance**2 * float((g * g).sum())
         r = g - self.product(V) - shift * V
         z = precondition(r)
-        d, rz, rr, step = z, (r * z).sum(), (r * r).sum(), 1.0
+        d, rz, rr = z, (r * z).sum(), (r * r).sum()
+        step: Array | float = 1.0
         for _ in range(effort.products):
             Hd = self.product(d) + shift * d
             done = float(rr) <= goal or not float(step) > 0
@@ -194,9 +175,13 @@ class ProductCurvature:
         return V
 
     def preconditioner(self, shift: Array) -> Callable[[Array], Array]:
-        """(K ⊗ XᵀX/n + shift)⁻¹ by two small eigendecompositions, as a function of R (p, h)."""
+        """(K ⊗ XᵀX/n + shift)⁻¹ by two small eigendecompositions, as a function of R (p, h).
+
+        Without penalty and damping a small part of D stands in for the shift.
+        """
         values, Q = self.rows.moments
-        root = shift**0.5  # (1, h)
+        least = UNSHIFTED * self.D.T
+        root = self.backend.where(shift > least, shift, least) ** 0.5  # (1, h)
         kappa, P = self.backend.eigh(self.K / (root * root.T))
         P = P / root.T
         weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
@@ -224,8 +209,7 @@ class Frame:
                 P = X @ self.A
                 G[rows] = backend.gain(P > 0, self.slope)
                 if self.root is not None:
-                    S = backend.append_column(backend.activate(P, self.slope), X[:, 0])
-                    Q[rows] = S @ self.root.T
+                    Q[rows] = hidden_outputs(backend, X, P, self.slope) @ self.root.T
 
             backend.each_block(part, len(batch))
             return G, Q
@@ -249,12 +233,9 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
-    GtG: Array  # Σ G_ij G_il / n
+class Firing(Sums):
+    GtG: Array  # Σ w_i G_ij G_il
     counts: Counts
-
-    def __add__(self, other: Firing) -> Firing:
-        return Firing(self.GtG + other.GtG, self.counts + other.counts)
 
 
 @dataclass(frozen=True, slots=True)

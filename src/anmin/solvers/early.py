@@ -16,8 +16,8 @@ from anmin.network import Network
 from anmin.solvers.base import Search
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import Part, random_folds
-from anmin.stats import ResidualPass
 from anmin.status import Status
+from anmin.sums.output import ResidualPass
 
 PATIENCE = 10  # iterations without a better error on the rows held out
 
@@ -31,8 +31,9 @@ class EarlyStopping:
 
     def error(self, point: Point) -> float:
         """Mean square over the rows held out."""
-        source, slope = self.held_out.source, self.held_out.slope
-        return source.reduce(ResidualPass(point.A, point.W, slope)) / source.weight
+        problem = self.held_out
+        at = ResidualPass(point.A, point.W, problem.slope, problem.objective)
+        return problem.source.reduce(at) / problem.source.weight
 
     def __call__(self, step: Step, _: Network) -> Status | None:
         if step.phase in ("path", "refit", "starts"):

@@ -12,7 +12,6 @@ inner step in single precision, some tens of them. `FORMED` is where the first b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
 from typing import Protocol
 
 from anmin.backends import Array
@@ -20,8 +19,9 @@ from anmin.linsolve import Solution, solve_spd
 from anmin.moves import Visit
 from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
-from anmin.stats import CountPass, OutputStats, PatternPass, PatternStats, unpack
 from anmin.status import Status
+from anmin.sums.gram import PatternPass, PatternStats, output_sums, unpack
+from anmin.sums.patterns import CountPass
 
 EFFORT = Effort(200, 5e-3)  # the pattern will have changed anyway
 
@@ -68,22 +68,29 @@ class FormedLayer:
     def visit(
         self, A: Array, before: Array | None, status: Status, facts: dict[str, float] | None = None
     ) -> Visit:
-        """One pass at A serves its output layer, its loss and its hidden system."""
+        """One pass at A serves its output layer, its loss and its hidden system.
+
+        In single precision the loss would drown in the rounding of the sums; it gets its own pass.
+        """
+        problem, backend = self.problem, self.problem.backend
         stats, U = self.sums_at(A, before)
-        point = self.problem.point(A, output_sums(self.problem, stats, U, A))
+        if backend.dtype.itemsize < 8:
+            point = problem.at(A)
+        else:
+            point = problem.point(A, output_sums(backend, stats, U, A))
         return Visit(point, status, stats.counts, facts or {})
 
     def step(self, point: Point, tau: float, floor: float) -> HiddenStep:
-        problem, W = self.problem, point.W
         stats, U = self.sums_at(point.A)
-        backend, lam = problem.backend, problem.lam
-        M, c = hidden_system(stats, U, W)
-        solution = solve_spd(backend, backend.shifted(M, lam), c, tau, floor, lam)
-        a, b0 = solution.value, W[-1]
-        constant = (stats.YtY - 2 * float(b0 @ stats.Yt1)) / stats.n + float(b0 @ b0)
-        frozen = constant + float(a @ (M @ a) - 2 * (c @ a)) + lam * float((W * W).sum() + a @ a)
-        A = backend.contiguous(a.reshape(point.A.T.shape).T)
-        return HiddenStep(A, solution, frozen)
+        backend, lam, A = self.problem.backend, self.problem.lam, point.A
+        M, c = hidden_system(stats, U, backend.asarray(point.W))
+        M = backend.shifted(M, lam)
+        solution = solve_spd(backend, M, c, tau, floor, lam)
+        a = backend.asarray(A.T).reshape(-1)
+        v = solution.value - a
+        # The quadratic falls by vᵀ(2g − (M + lam I)v), g = c − (M + lam I)a.
+        frozen = point.loss - float(v @ (2 * c - M @ (2 * a + v)))
+        return HiddenStep(backend.contiguous(solution.value.reshape(A.T.shape).T), solution, frozen)
 
 
 class ProductLayer:
@@ -107,24 +114,11 @@ class ProductLayer:
         v = problem.backend.asarray(curvature.solve(g, 0.0, EFFORT))
         # The quadratic falls by vᵀ(2g − (M + lam I)v), and (M + lam I)v = g up to the tolerance.
         frozen = point.loss - float((v * g).sum())
-        return HiddenStep(point.A + v, Solution(v, logdet=nan, condition=nan), frozen)
+        return HiddenStep(point.A + v, Solution(v), frozen)
 
 
 def hidden_layer(problem: Problem, h: int) -> HiddenLayer:
     return (FormedLayer if problem.forms_matrix(h, FORMED) else ProductLayer)(problem)
-
-
-def output_sums(problem: Problem, stats: PatternStats, U: Array, A: Array) -> OutputStats:
-    """SᵀS and SᵀY from the sums: σ(x̃ a_j) = z_jᵀ a_j here, so (SᵀS)_jl = a_jᵀ U_jl a_l."""
-    h, _, q = stats.shape
-    a = A.T  # (h, p)
-    StS, StY = problem.backend.zeros(h + 1, h + 1), problem.backend.zeros(h + 1, q)
-    StS[:h, :h] = (a[:, :, None] * (U * a).sum(-1)).sum(1)
-    StS[:h, h] = StS[h, :h] = (a * stats.Zt1).sum(1)
-    StS[h, h] = stats.n
-    StY[:h] = (a[:, :, None] * stats.ZtY).sum(1)
-    StY[h] = stats.Yt1
-    return OutputStats(stats.n, StS, StY, stats.YtY)
 
 
 def hidden_system(stats: PatternStats, U: Array, W: Array) -> tuple[Array, Array]:

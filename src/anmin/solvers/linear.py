@@ -6,38 +6,15 @@ ridge regression fits in, and with fewer the best rank-h part of it: reduced-ran
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg import eigh, solve
 
-from anmin.backends import Array, Backend
+from anmin.backends import Array
+from anmin.linsolve import OVERFLOW
 from anmin.solvers.problem import Problem
-from anmin.sources import Batch
+from anmin.sums.output import InputPass
 
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
-
-
-@dataclass(frozen=True, slots=True)
-class LinearSums:
-    XtX: Array
-    XtY: Array
-    largest: float  # norm of a row
-
-    def __add__(self, other: LinearSums) -> LinearSums:
-        largest = max(self.largest, other.largest)
-        return LinearSums(self.XtX + other.XtX, self.XtY + other.XtY, largest)
-
-
-class LinearPass:
-    def __call__(self, backend: Backend, batch: Batch) -> LinearSums:
-        X, Y = batch.X, batch.Y
-        norms = ((X * X).sum(1) / X[:, 0] ** 2).max()
-        return LinearSums(
-            backend.sum_over_blocks(lambda rows: X[rows].T @ X[rows], len(X)),
-            backend.sum_over_blocks(lambda rows: X[rows].T @ Y[rows], len(X)),
-            float(norms) ** 0.5,
-        )
 
 
 def linear_start(problem: Problem, h: int) -> Array:
@@ -66,13 +43,16 @@ def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     """Unit directions, at most h, that span the linear model, and the largest norm of a row."""
-    sums = problem.source.reduce(LinearPass())
-    XtX, XtY = (problem.backend.to_numpy(W) for W in (sums.XtX, sums.XtY))
-    p, q = XtY.shape
-    ridge = (problem.lam * XtX[0, 0] + 1e-10 * np.trace(XtX) / p) * np.eye(p)
-    C = solve(XtX + ridge, XtY, assume_a="pos")  # (p, q)
+    sums = problem.source.reduce(InputPass())
+    n = float(sums.XtX[0, 0])
+    K, c = (problem.backend.to_numpy(V) / n for V in (sums.XtX, sums.XtY))
+    if not np.isfinite(K.sum() + (c * c).sum()):
+        raise ValueError(OVERFLOW)
+    p, q = c.shape
+    ridge = (problem.lam + 1e-10 * np.trace(K) / p) * np.eye(p)
+    C = solve(K + ridge, c, assume_a="pos")  # (p, q)
     k = min(h, p - 1, q)
-    _, V = eigh(C.T @ XtX @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
+    _, V = eigh(C.T @ K @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
     D = C @ V  # (p, k)
     D[0] = 0
     norms = np.linalg.norm(D, axis=0)

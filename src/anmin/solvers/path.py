@@ -26,11 +26,11 @@ from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
 from anmin.solvers.base import Search, Solver, Splits, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.relocate import activate, hyperplanes, sample_rows
+from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
 from anmin.sources import Source
 from anmin.sources.draws import random_folds
-from anmin.stats import ResidualPass
 from anmin.status import Status
+from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-6  # penalty at which the path ends
@@ -92,17 +92,17 @@ def candidates(
     """
     X, Y = sample_rows(problem, rng)
     A, V = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
-    R = Y - activate(X @ A, problem.slope) @ V[:-1] - X[:, :1] * V[-1]
+    R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     n = X[:, 0] @ X[:, 0]
     W = hyperplanes(X, (R * R).sum(1), CANDIDATES, rng)
     for turn in range(turns + 1):
         W /= np.maximum(np.linalg.norm(W, axis=0), 1e-300)
         P = X @ W
-        c = activate(P, problem.slope).T @ R / n  # (candidates, q)
+        c = CPU.activate(P, problem.slope).T @ R / n  # (candidates, q)
         gain = np.linalg.norm(c, axis=1)
         if turn < turns:
             pull = R @ (c / np.maximum(gain, 1e-300)[:, None]).T  # (rows, candidates)
-            W = X.T @ (np.where(P > 0, 1.0, problem.slope) * pull)
+            W = X.T @ (CPU.gain(P > 0, problem.slope) * pull)
     order = np.argsort(-gain)
     return W[:, order], gain[order]
 
@@ -210,7 +210,8 @@ def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -
 
 def judged(problem: Problem, judge: Source, point: Point) -> Visit:
     """A point of the path, with its error on the held-out rows."""
-    error = judge.reduce(ResidualPass(point.A, point.W, problem.slope)) / judge.weight
+    at = ResidualPass(point.A, point.W, problem.slope, problem.objective)
+    error = judge.reduce(at) / judge.weight
     return Visit(point, facts={"held_out_mse": error})
 
 

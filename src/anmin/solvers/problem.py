@@ -15,9 +15,10 @@ import numpy as np
 from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
+from anmin.objective import SQUARED_ERROR, Objective
 from anmin.sources import Source
 from anmin.sources.draws import draw
-from anmin.stats import GradientPass, OutputPass, OutputStats, ResidualPass
+from anmin.sums.output import GradientPass, OutputPass, OutputStats, ResidualPass
 
 TURNS, SETTLED = 8, 1e-5
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
@@ -31,6 +32,7 @@ class Problem:
     lam: float
     slope: float = 0.0
     linear_solver: str = "auto"  # "cholesky", "cg", or by the number of unknowns
+    objective: Objective = SQUARED_ERROR
 
     def forms_matrix(self, h: int, limit: int) -> bool:
         """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
@@ -53,7 +55,7 @@ class Problem:
         W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
         mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
-            mse = self.source.reduce(ResidualPass(A, W, self.slope)) / n
+            mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective)) / n
         return Point(A, W, mse + lam * float((A * A).sum() + (W * W).sum()), mse, sums)
 
     def balance(self, point: Point) -> Point:
@@ -97,5 +99,5 @@ class Point:
 
 def gradient(problem: Problem, point: Point) -> Array:
     """g = Xᵀ(G ∘ (R Bᵀ))/n − lam A, half the direction of steepest descent in A."""
-    sums = problem.source.reduce(GradientPass(point.A, point.W, problem.slope))
+    sums = problem.source.reduce(GradientPass(point.A, point.W, problem.slope, problem.objective))
     return sums / point.sums.n - problem.lam * point.A

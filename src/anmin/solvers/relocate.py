@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from anmin.backends import NumpyBackend
+from anmin.linsolve import inverse_root
+from anmin.network import activate
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
 
+CPU = NumpyBackend()
 CANDIDATES = 20
 SAMPLE = 4000
 
@@ -49,12 +52,11 @@ def usefulness(problem: Problem, point: Point) -> np.ndarray:
 
     It is ‖b_j‖² / (K⁻¹)_jj with K = SᵀS/n + lam I.
     """
-    K = problem.backend.to_numpy(point.sums.StS) / point.sums.n
-    scale = np.sqrt(K.diagonal() + problem.lam + 1e-300)
-    K = (K + problem.lam * np.eye(len(K))) / np.outer(scale, scale) + 1e-10 * np.eye(len(K))
-    inverse = cho_solve(cho_factor(K), np.eye(len(K))).diagonal() / scale**2
-    W = problem.backend.to_numpy(point.W)
-    return ((W**2).sum(1) / inverse)[:-1]
+    StS, W = problem.backend.to_numpy(point.sums.StS), problem.backend.to_numpy(point.W)
+    K = StS / point.sums.n + problem.lam * np.eye(len(W))
+    scale = np.sqrt(K.diagonal() + 1e-300)
+    T = inverse_root(CPU, K / np.outer(scale, scale), 1e-10)
+    return ((W**2).sum(1) * scale**2 / (T * T).sum(0))[:-1]  # (K⁻¹)_jj = (TᵀT)_jj / scale_j²
 
 
 def choose(problem: Problem, point: Point, k: int, rng: np.random.RandomState) -> np.ndarray:
@@ -76,24 +78,16 @@ def relocate(
     A = problem.backend.to_numpy(point.A).copy()
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
     for j in drop:
-        K = S.T @ S
-        K[np.diag_indices_from(K)] += 1e-8 * np.trace(K) / len(K) + 1e-300
-        factor = cho_factor(K)
-        R = Y - S @ cho_solve(factor, S.T @ Y)
+        Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
+        R = problem.objective.residual(Y, Q @ (Q.T @ Y))
         odds = (R**2).sum(1)
         C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
         Z = activate(X @ C, problem.slope)
-        ZtS, ZtZ = Z.T @ S, (Z * Z).sum(0) + 1e-300
-        left = ZtZ - (ZtS.T * cho_solve(factor, ZtS.T)).sum(0)  # not yet spanned by S
+        ZtZ = (Z * Z).sum(0) + 1e-300
+        left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S
         gain = ((Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
         best = gain.argmax()
         size = np.linalg.norm(A[:, j]) or 1.0
-        A[:, j], S = (
-            size * C[:, best] / np.linalg.norm(C[:, best]),
-            np.column_stack([S, Z[:, best]]),
-        )
+        A[:, j] = size * C[:, best] / np.linalg.norm(C[:, best])
+        S = np.column_stack([S, Z[:, best]])
     return A
-
-
-def activate(P: np.ndarray, slope: float) -> np.ndarray:
-    return np.maximum(P, slope * P)

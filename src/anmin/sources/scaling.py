@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from anmin.backends import Array, Backend
-from anmin.backends.numpy import usable_cores
+from anmin.backends.threads import usable_cores
 from anmin.sources.chunk import Chunk, in_batches
 
 T = TypeVar("T")

@@ -2,26 +2,14 @@
 
 import numpy as np
 import pytest
+from backend_cases import BACKENDS
 
-from anmin import cells
 from anmin.backends import NumpyBackend
 from anmin.sources import ArraySource, Scaling
-from anmin.stats import PatternPass, unpack
+from anmin.sums import patterns
+from anmin.sums.gram import PatternPass, unpack
 
 N = 3000
-
-
-def torch_backend(dtype="float64"):
-    torch = pytest.importorskip("torch")
-    torch.set_num_threads(1)  # the problems are small, and tests run side by side
-    from anmin.backends.torch import TorchBackend
-
-    return TorchBackend("cpu", dtype)
-
-
-BACKENDS = pytest.mark.parametrize(
-    "make_backend", [NumpyBackend, torch_backend], ids=["numpy", "torch"]
-)
 
 
 def rows_in_few_cells(d, h, q, weighted, seed=0):
@@ -57,9 +45,9 @@ def assert_equal_sums(one, other, rtol):
 def test_compression_does_not_change_the_sums(monkeypatch, make_backend, h, q, weighted, slope):
     backend = make_backend()
     X, Y, w, A = rows_in_few_cells(2, h, q, weighted)
-    monkeypatch.setattr(cells, "WORTH_IT", 10**9)
+    monkeypatch.setattr(patterns, "WORTH_IT", 10**9)
     plain = pass_at(A, X, Y, w, backend, slope)
-    monkeypatch.setattr(cells, "WORTH_IT", 0)
+    monkeypatch.setattr(patterns, "WORTH_IT", 0)
     compressed = pass_at(A, X, Y, w, backend, slope)
     assert plain.counts.cells == compressed.counts.cells
     assert_equal_sums(numbers(compressed, backend), numbers(plain, backend), 1e-10)
@@ -72,7 +60,7 @@ def test_the_sums_are_those_of_the_text(monkeypatch, make_backend, h, worth_it):
     """ZᵀZ and the rest, formed from Z itself."""
     backend, slope = make_backend(), 0.1
     X, Y, w, A = rows_in_few_cells(2, h, 2, weighted=True)
-    monkeypatch.setattr(cells, "WORTH_IT", worth_it)
+    monkeypatch.setattr(patterns, "WORTH_IT", worth_it)
     stats = pass_at(A, X, Y, w, backend, slope)
     X1, one = np.column_stack([np.ones(N), X]), np.sqrt(w)
     G = np.where(X1 @ A > 0, 1.0, slope)
@@ -126,14 +114,14 @@ def test_compression_is_left_out_where_its_products_do_not_fit(monkeypatch):
     """More than `ROOM` bytes of products: the rows stay as they are, and are still counted."""
     X, Y, _, A = rows_in_few_cells(1, 4, 1, weighted=False)
     backend = NumpyBackend()
-    rows = cells.Rows(
+    rows = patterns.Rows(
         np.column_stack([np.ones(N), X]) @ A > 0, np.column_stack([np.ones(N), X]),
         np.column_stack([Y, np.ones(N)]),
     )  # fmt: skip
-    few, counted = cells.compress(backend, rows)
-    assert isinstance(few, cells.Cells)
-    monkeypatch.setattr(cells, "ROOM", 1)
-    same, counted_again = cells.compress(backend, rows)
+    few, counted = patterns.compress(backend, rows)
+    assert isinstance(few, patterns.Cells)
+    monkeypatch.setattr(patterns, "ROOM", 1)
+    same, counted_again = patterns.compress(backend, rows)
     assert same is rows
     assert counted == counted_again == len(few.F)
 
@@ -142,7 +130,7 @@ def test_compression_is_left_out_where_its_products_do_not_fit(monkeypatch):
 def test_compression_in_single_precision(monkeypatch, make_backend):
     backend = make_backend("float32")
     X, Y, w, A = rows_in_few_cells(2, 65, 3, weighted=True)
-    monkeypatch.setattr(cells, "WORTH_IT", 10**9)
+    monkeypatch.setattr(patterns, "WORTH_IT", 10**9)
     plain = numbers(pass_at(A, X, Y, w, backend, 0.1), backend)
-    monkeypatch.setattr(cells, "WORTH_IT", 0)
+    monkeypatch.setattr(patterns, "WORTH_IT", 0)
     assert_equal_sums(numbers(pass_at(A, X, Y, w, backend, 0.1), backend), plain, 1e-4)

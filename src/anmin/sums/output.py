@@ -1,0 +1,142 @@
+"""The sums of a thin pass: output layer, loss and gradient at one network; XᵀX.
+
+With S = [σ(XA), 1] and W = [B; b0] the outputs are F = S W, and the objective compares them with
+Y. A row of weight w enters as √w(x̃, y); "1" is then the column √w, which is the first of X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from anmin.backends import Array, Backend
+from anmin.objective import SQUARED_ERROR, Objective
+from anmin.sources.batch import Batch
+from anmin.sums.patterns import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class OutputStats(Sums):
+    """What the output layer and the loss need, in double precision."""
+
+    n: float  # Σw
+    StS: Array  # (h + 1, h + 1)
+    StY: Array  # (h + 1, q)
+    YtY: float
+
+    def select(self, units: Array) -> OutputStats:
+        """The sums with some of the hidden units only."""
+        with_constant = [*(int(j) for j in units), len(self.StS) - 1]
+        StS = self.StS[with_constant][:, with_constant]
+        return OutputStats(self.n, StS, self.StY[with_constant], self.YtY)
+
+    def scaled(self, s: Array) -> OutputStats:
+        """The sums with hidden unit j multiplied by s_j > 0."""
+        StS, StY = self.StS * 1, self.StY * 1
+        StS[:-1] *= s[:, None]
+        StS[:, :-1] *= s
+        StY[:-1] *= s[:, None]
+        return OutputStats(self.n, StS, StY, self.YtY)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPass:
+    """The kernel of a thin pass, for the loss at a trial A."""
+
+    A: Array  # (p, h)
+    slope: float
+
+    def __call__(self, backend: Backend, batch: Batch) -> OutputStats:
+        A = backend.double(self.A)
+
+        def part(rows: slice) -> OutputStats:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            S = hidden_outputs(backend, X, X @ A, self.slope)
+            return OutputStats(float(X[:, 0] @ X[:, 0]), S.T @ S, S.T @ Y, float((Y * Y).sum()))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+def hidden_outputs(backend: Backend, X: Array, P: Array, slope: float) -> Array:
+    """S = [σ(P), 1] with P = XA: (n, h + 1)."""
+    return backend.append_column(backend.activate(P, slope), X[:, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPass:
+    """What the kernels at one network share."""
+
+    A: Array  # (p, h)
+    W: Array  # [B; b0]: (h + 1, q)
+    slope: float
+    objective: Objective = SQUARED_ERROR
+
+    def outputs(self, X: Array, hidden: Array) -> Array:
+        """F = σ(XA) B + b0, given `hidden` = σ(XA)."""
+        return hidden @ self.W[:-1] + X[:, :1] * self.W[-1]
+
+    def cast(self, convert: Callable[[Array], Array]) -> Self:
+        """The same with A and W converted, to the type of the rows or to double precision."""
+        return replace(self, A=convert(self.A), W=convert(self.W))
+
+
+def residual(backend: Backend, X: Array, Y: Array, at: NetworkPass) -> Array:
+    """R = Y − σ(XA)B − b0 of the squared error; what the objective takes for it else: (n, q)."""
+    return at.objective.residual(Y, at.outputs(X, backend.activate(X @ at.A, at.slope)))
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualPass(NetworkPass):
+    """The objective over a batch, in double precision and without cancellation."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> float:
+        at = self.cast(backend.double)
+
+        def part(rows: slice) -> float:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            return at.objective.value(Y, at.outputs(X, backend.activate(X @ at.A, at.slope)))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class GradientPass(NetworkPass):
+    """Xᵀ(G ∘ (R Bᵀ)): half the descent direction of the data term, times n."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> Array:
+        at = self.cast(backend.asarray)
+        Bt = at.W[:-1].T
+
+        def part(rows: slice) -> Array:
+            X, Y = batch.X[rows], batch.Y[rows]
+            P = X @ at.A  # (k, h)
+            R = at.objective.residual(Y, at.outputs(X, backend.activate(P, at.slope)))
+            return X.T @ (backend.gain(P > 0, at.slope) * (R @ Bt))
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class InputSums:
+    """The products of the inputs with themselves and with the targets, in double precision."""
+
+    XtX: Array  # (p, p); its first entry is Σw
+    XtY: Array  # (p, q)
+    largest: float  # norm of a row
+
+    def __add__(self, other: InputSums) -> InputSums:
+        largest = max(self.largest, other.largest)
+        return InputSums(self.XtX + other.XtX, self.XtY + other.XtY, largest)
+
+
+class InputPass:
+    """XᵀX, XᵀY and the largest norm of a row of a batch."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> InputSums:
+        def part(rows: slice) -> InputSums:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            norms = (X * X).sum(1) / X[:, 0] ** 2
+            return InputSums(X.T @ X, X.T @ Y, float(norms.max()) ** 0.5)
+
+        return backend.sum_over_blocks(part, len(batch))

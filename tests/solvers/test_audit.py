@@ -1,0 +1,161 @@
+"""The facts of a finished network, against slow arithmetic, on both backends and precisions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend, start
+from conftest import activate
+
+from anmin.network import Network
+from anmin.solvers.audit import audit, curvature, negative_eigenvalues, rank_floor, repeats, spread
+from anmin.solvers.frozen import DirectStep
+
+TIGHT = {"float64": 1e-9, "float32": 1e-4}
+
+
+class Setting:
+    """Some network on a small problem, and Eq. (1) written out for its rows."""
+
+    def __init__(self, backend, lam=1e-3, h=4):
+        self.problem = problem = make_problem(backend, lam=lam)
+        rng, A = np.random.default_rng(5), backend.to_numpy(start(problem, h))
+        B, b0 = rng.normal(size=(h, 2)), rng.normal(size=2)
+        self.network = Network(A, B, b0, problem.slope)
+        batch = problem.source.rows(slice(None))
+        self.X, self.Y = backend.to_numpy(batch.X), backend.to_numpy(batch.Y)
+        self.n = (self.X[:, 0] ** 2).sum()
+
+    @property
+    def point(self):
+        return np.concatenate([self.network.A.ravel(), self.network.B.ravel(), self.network.b0])
+
+    def loss(self, point):
+        (p, h), q = self.network.A.shape, 2
+        A, B = point[: p * h].reshape(p, h), point[p * h : -q].reshape(h, q)
+        F = activate(self.X @ A, self.network.slope) @ B + self.X[:, :1] * point[-q:]
+        return ((self.Y - F) ** 2).sum() / self.n + self.problem.lam * (point**2).sum()
+
+    def audit(self):
+        return audit(self.problem, SimpleNamespace(network=self.network, lam=None), 4)
+
+
+@BACKENDS
+@PRECISIONS
+def test_loss_and_gradient(make_backend, dtype, rtol):
+    s = Setting(make_backend(dtype))
+    found, at, step = s.audit(), s.point, 1e-7
+    slopes = np.array([
+        (s.loss(at + step * e) - s.loss(at - step * e)) / (2 * step) for e in np.eye(len(at))
+    ])  # fmt: skip
+    assert found.loss == pytest.approx(s.loss(at), rel=1e-12)
+    assert found.mse == pytest.approx(found.loss - s.problem.lam * (at**2).sum(), rel=1e-12)
+    assert found.gradient == pytest.approx(np.linalg.norm(slopes), rel=1e-5)
+    total = (s.Y**2).sum() / s.n - ((s.X[:, :1] * s.Y).sum(0) ** 2).sum() / s.n**2
+    assert found.total == pytest.approx(total, rel=1e-9)
+
+
+@BACKENDS
+@PRECISIONS
+def test_the_cosine_is_the_share_that_one_weight_can_gain(make_backend, dtype, rtol):
+    """Along the steepest weight the loss, a parabola there, falls by cos² of itself."""
+    s = Setting(make_backend(dtype))
+    B, W = s.network.B, np.vstack([s.network.B, s.network.b0])
+    P = s.X @ s.network.A
+    G, S = np.where(P > 0, 1.0, s.network.slope), np.column_stack([activate(P, 0.1), s.X[:, 0]])
+    R, lam = s.Y - S @ W, s.problem.lam
+    g = s.X.T @ (G * (R @ B.T)) / s.n - lam * s.network.A
+    D = (s.X**2).T @ G**2 * (B**2).sum(1) / s.n + lam
+    gW, DW = S.T @ R / s.n - lam * W, (S**2).sum(0)[:, None] / s.n + lam
+    gains = np.concatenate([(g**2 / D).ravel(), (gW**2 / DW).ravel()])
+    assert s.audit().cosine ** 2 == pytest.approx(gains.max() / s.loss(s.point), rel=1e-9)
+
+
+@BACKENDS
+@PRECISIONS
+def test_the_gain_is_what_the_hidden_step_takes(make_backend, dtype, rtol):
+    problem = make_problem(make_backend(dtype))
+    layer = DirectStep(problem)
+    here = layer.visit(start(problem))
+    step = layer.step(here, -1e6, 1e-300)
+    net = problem.network(here.point)
+    found = audit(problem, SimpleNamespace(network=net, lam=None), 4)
+    fall = (here.point.loss - step.frozen_loss) / here.point.loss
+    assert found.system.gain == pytest.approx(fall, rel=TIGHT[dtype] * 100)
+    assert (found.system.rank, found.system.rows) == (16, 300)
+
+
+@BACKENDS
+@PRECISIONS
+def test_curvature_is_half_the_second_derivative(make_backend, dtype, rtol):
+    """With the output layer refitted: differences of the loss of `problem.at`."""
+    problem = make_problem(make_backend(dtype))
+    backend = problem.backend
+    point = problem.at(start(problem, 3))
+    A = backend.to_numpy(point.A)
+    _, H = curvature(problem, problem, problem.network(point), point.sums.n)
+    batch = problem.source.rows(slice(None))
+    F, rng, seen = backend.to_numpy(batch.X) @ A > 0, np.random.default_rng(0), 0
+    for _ in range(60):
+        v = rng.normal(size=A.shape) * 10 ** rng.uniform(-1, 0)
+        step = 1e-3
+        near = [backend.to_numpy(batch.X) @ (A + s * step * v) > 0 for s in (-1, 1)]
+        if any((other != F).any() for other in near):
+            continue
+        down, up = (problem.at(backend.double(A + s * step * v)).loss for s in (-1, 1))
+        second = (up - 2 * point.loss + down) / step**2 / 2
+        v = v.T.ravel()
+        assert v @ H @ v == pytest.approx(second, rel=1e-3, abs=1e-4 * (v @ v))
+        seen += 1
+    assert seen >= 3
+
+
+@BACKENDS
+def test_units_are_counted_by_kind(make_backend):
+    problem = make_problem(make_backend(), q=1)
+    A = problem.backend.to_numpy(start(problem, 2))
+    on = np.array([[100.0], [1.0], [0.0], [0.0]])
+    A = np.hstack([A, 3 * A[:, :1], -A[:, 1:2], on, np.zeros((4, 1))])
+    B = np.ones((6, 1))
+    B[1] = 1e-12
+    net = Network(A, B, np.zeros(1), problem.slope)
+    found = audit(problem, SimpleNamespace(network=net, lam=0.0), 6)
+    assert (found.dead, found.off, found.always_on) == (1, 1, 1)
+    assert (found.duplicates, found.mirrored) == (1, 1)
+
+
+def test_repeats_and_spread():
+    P = np.array([[1.0, 2.0, -1.0, 0.0], [2.0, 4.0, -2.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    assert repeats(P.T @ P) == 1
+    assert repeats(P.T @ P, -1) == 1
+    assert spread(np.array([1.0, 0.0]), np.array([1.0, 1.0])) == 1.0
+    assert spread(np.array([0.0, 100.0]), np.array([1.0, 10001.0])) == pytest.approx(10001**0.5)
+
+
+@BACKENDS
+@PRECISIONS
+def test_no_network_of_few_units_goes_below_the_floor(make_backend, dtype, rtol):
+    problem = make_problem(make_backend(dtype), q=4)
+    mean, n = np.zeros(4), problem.source.weight
+    batch = problem.source.rows(slice(None))
+    values = np.linalg.svd(problem.backend.to_numpy(batch.Y), compute_uv=False) ** 2
+    found = rank_floor(problem, mean, n, 2)
+    assert found == pytest.approx(values[2:].sum() / n, rel=20 * rtol)
+    assert rank_floor(problem, mean, n, 4) is None
+
+
+def test_signs_of_eigenvalues():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        V = rng.normal(size=(7, 7))
+        assert negative_eigenvalues(V + V.T) == (np.linalg.eigvalsh(V + V.T) < 0).sum()
+
+
+def test_no_units_and_too_many_unknowns_are_said_so():
+    problem = make_problem(numpy_backend())
+    none = Network(np.zeros((4, 0)), np.zeros((0, 2)), np.zeros(2))
+    many = Network(np.ones((4, 400)), np.ones((400, 2)), np.zeros(2))
+    for net, why in ((none, "no hidden units"), (many, "1,600 unknowns")):
+        found = audit(problem, SimpleNamespace(network=net, lam=None), 4)
+        assert found.system is None
+        assert why in found.unformed
