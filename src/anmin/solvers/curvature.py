@@ -12,6 +12,7 @@ there are many more than unknowns. Gradient, loss and output layer are never app
     DenseCurvature      forms H; one Cholesky a μ. For (d+1)h up to `DENSE`.
     ProductCurvature    multiplies by H, two thin products over the rows a time, and solves by
                         conjugate gradients with the Kronecker preconditioner (BBᵀ∘GᵀG/n) ⊗ XᵀX/n.
+                        With BBᵀ = LLᵀ only the r ≤ q columns of (G∘XV)L are projected, not h.
 
 Where the limit lies was measured on two cores: in equal time both come to the same loss with 500 to
 900 unknowns, and the second to the lower one with 1,344 (docs/experiments.md). Below it the dense
@@ -69,12 +70,18 @@ def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
     return backend.asarray(inverse_root(backend, K, JITTER) / n**0.5)
 
 
-def output_products(backend: Backend, W: Array, lam: float) -> tuple[Array, float]:
-    """BBᵀ / unit, and the unit that keeps it and lam within the range of single precision."""
+def output_factor(backend: Backend, W: Array, lam: float) -> tuple[Array, float]:
+    """L with LLᵀ = BBᵀ / unit, and the unit that keeps all within the range of single precision.
+
+    L is B itself, or (h, h) where the outputs outnumber the units.
+    """
     B = backend.double(W[:-1])
     unit = max(float((B * B).sum(1).max()), lam) or 1.0
-    B = backend.asarray(B / unit**0.5)
-    return B @ B.T, unit
+    B = B / unit**0.5
+    if B.shape[1] > len(B):
+        values, V = backend.eigh(B @ B.T)
+        B = V * (values * (values > 0)) ** 0.5
+    return backend.asarray(B), unit
 
 
 def damping(diagonal: Array, backend: Backend) -> Array:
@@ -98,8 +105,8 @@ class DenseCurvature:
         U = unpack(be, stats)  # (h, p, h, p)
         ZtS, StS = output_blocks(be, stats, U, self.A)
         T = output_root(be, StS, stats.n, problem.lam) @ ZtS.reshape(h * p, h + 1).T
-        BBt, self.unit = output_products(be, point.W, problem.lam)
-        BBt = BBt[:, None, :, None] / stats.n
+        L, self.unit = output_factor(be, point.W, problem.lam)
+        BBt = (L @ L.T)[:, None, :, None] / stats.n
         H = (U.reshape(h * p, h * p) - T.T @ T).reshape(h, p, h, p) * BBt
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
@@ -131,20 +138,20 @@ class ProductCurvature:
         self.A = be.asarray(point.A)
         sums = rows.source.reduce(OutputPass(self.A, problem.slope))
         root = output_root(be, sums.StS, sums.n, problem.lam) if project else None
-        BBt, self.unit = output_products(be, point.W, problem.lam)
-        self.frame = Frame(self.A, problem.slope, root, BBt / sums.n)
+        L, self.unit = output_factor(be, point.W, problem.lam)
+        self.frame = Frame(self.A, problem.slope, root, L / sums.n**0.5)
         found = rows.source.reduce(FiringPass(self.frame, before))
         self.counts, sigma = found.counts, rows.moments[0]
-        self.K = self.frame.BBt * found.GtG  # (h, h)
+        self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
         self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
         self.lam = problem.lam / self.unit
         self.last = be.zeros(*self.A.shape)
 
     def product(self, V: Array) -> Array:
-        """H V, in two sweeps: the part of (G∘XV)BBᵀ that S explains, then Zᵀ of the rest."""
+        """H V, in two sweeps: the part of (G∘XV)L that S explains, then Zᵀ of the rest."""
         explained = None
         if self.frame.root is not None:
-            explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, h)
+            explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, r)
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
     def solve(self, g: Array, mu: float, effort: Effort = INEXACT) -> Array:
@@ -195,7 +202,7 @@ class Frame:
     A: Array
     slope: float
     root: Array | None  # (h + 1, h + 1)
-    BBt: Array  # (h, h)
+    L: Array  # (h, r) with LLᵀ = BBᵀ / n, r the lesser of h and q
 
     def on(self, backend: Backend, batch: Batch) -> tuple[Array, Array]:
         """G (n, h) and Q (n, h + 1), whose columns are an orthonormal frame of S (if projected)."""
@@ -216,20 +223,22 @@ class Frame:
 
         return batch.once("frame", self, compute)
 
-    def middle(self, backend: Backend, batch: Batch, V: Array) -> Array:
-        """(G ∘ XV) BBᵀ: (n, h)."""
+    def change(self, backend: Backend, batch: Batch, V: Array) -> Array:
+        """(G ∘ XV) L: how the outputs change along V, the output layer held: (n, r)."""
 
         def compute() -> Array:
             G, _ = self.on(backend, batch)
-            T = backend.empty(len(batch), self.A.shape[1])
+            U = backend.empty(len(batch), self.L.shape[1])
 
             def part(rows: slice) -> None:
-                T[rows] = (G[rows] * (batch.X[rows] @ V)) @ self.BBt
+                P = batch.X[rows] @ V
+                P *= G[rows]
+                U[rows] = P @ self.L
 
             backend.each_block(part, len(batch))
-            return T
+            return U
 
-        return batch.once("middle", V, compute)
+        return batch.once("change", V, compute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,31 +268,34 @@ class FiringPass:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPass:
-    """Qᵀ (G∘XV)BBᵀ: what S explains of it, in its own frame."""
+    """Qᵀ (G∘XV)L: what S explains of it, in its own frame."""
 
     frame: Frame
     V: Array
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
-        T = self.frame.middle(backend, batch, self.V)
+        U = self.frame.change(backend, batch, self.V)
         _, Q = self.frame.on(backend, batch)
-        return backend.sum_over_blocks(lambda rows: Q[rows].T @ T[rows], len(batch))
+        return backend.sum_over_blocks(lambda rows: Q[rows].T @ U[rows], len(batch))
 
 
 @dataclass(frozen=True, slots=True)
 class ProductPass:
-    """Xᵀ(G ∘ (T − Q Qᵀ T)) with T = (G∘XV)BBᵀ."""
+    """Xᵀ(G ∘ ((U − Q Qᵀ U) Lᵀ)) with U = (G∘XV)L."""
 
     frame: Frame
     V: Array
-    explained: Array | None  # QᵀT
+    explained: Array | None  # QᵀU
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
-        T = self.frame.middle(backend, batch, self.V)
+        U = self.frame.change(backend, batch, self.V)
         G, Q = self.frame.on(backend, batch)
+        Lt = self.frame.L.T
 
         def part(rows: slice) -> Array:
-            left = T[rows] if self.explained is None else T[rows] - Q[rows] @ self.explained
-            return batch.X[rows].T @ (G[rows] * left)
+            left = U[rows] if self.explained is None else U[rows] - Q[rows] @ self.explained
+            T = left @ Lt
+            T *= G[rows]
+            return batch.X[rows].T @ T
 
         return backend.sum_over_blocks(part, len(batch))
