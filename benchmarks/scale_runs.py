@@ -23,7 +23,6 @@ from anmin.sources import (
     batch_rows,
     counting_rows,
 )
-from anmin.sources.worker import OneThread
 from anmin.sums.gram import PatternPass
 from anmin.sums.output import GradientPass, OutputPass
 from benchmarks.ours import regressor
@@ -185,7 +184,7 @@ def counted_passes() -> list[None]:
 def row_costs(d: int, h: int, n: int) -> Facts:
     """Microseconds a row and a core of each kind of pass."""
     rng = np.random.default_rng(0)
-    X, backend = rng.standard_normal((n, d)), OneThread()
+    X, backend = rng.standard_normal((n, d)), NumpyBackend(threads=1)
     rows = counting_rows(X, np.abs(X[:, :1]), None)
     source = rows.prepared(
         Scaling.of(rows.measured), backend, batch_rows("auto", backend, h, d + 1, 1)

@@ -1,6 +1,6 @@
 """The CPU: NumPy arrays, SciPy's BLAS and LAPACK, and one thread a core.
 
-Sums over rows are formed in blocks of `BLOCK` rows, each block by one thread, and the blocks are
+Sums over rows are formed in blocks of `BLOCK` rows, groups of blocks by one thread, and both are
 added in order. BLAS itself is held to one thread during a fit (`session`). So the number of cores
 changes no bit of a sum, and a busy machine slows a fit down no more than its share. Batches are
 multiples of `BLOCK`: their size changes a sum by rounding alone, and only where there are several.
@@ -24,7 +24,8 @@ from anmin.backends.compiled import kernels
 from anmin.backends.protocol import Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
-BLOCK = 1024
+BLOCK = 1024  # rows that stay in the cache
+GROUP = 4 * BLOCK  # rows that a thread takes at a time
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
 FEW_ROWS = 512  # below which tables cost more than products
@@ -35,8 +36,13 @@ WORKING = 2**28
 class NumpyBackend:
     """Arithmetic on the CPU, the rows in one floating-point type."""
 
-    def __init__(self, dtype: str = "float64") -> None:
+    def __init__(self, dtype: str = "float64", threads: int | None = None) -> None:
         self.dtype = np.dtype(dtype)
+        self.threads = threads  # None: one a core
+
+    @property
+    def workers(self) -> int:
+        return usable_cores() if self.threads is None else self.threads
 
     @property
     def working(self) -> int:
@@ -47,7 +53,7 @@ class NumpyBackend:
         return KEEP
 
     def single(self) -> NumpyBackend:
-        return NumpyBackend("float32")
+        return NumpyBackend("float32", self.threads)
 
     def session(self) -> AbstractContextManager[None]:
         return one_thread()
@@ -90,36 +96,51 @@ class NumpyBackend:
     # ---- rows -----------------------------------------------------------------------------
 
     def sum_over_blocks(self, part: Callable[[slice], Sum], n: int) -> Sum:
-        """Σ part(rows), each by one thread."""
+        """Σ part(rows): blocks are added within their group, and then the groups, in order."""
+
+        def group(rows: slice) -> Any:
+            total: Any = None
+            for start in range(rows.start, rows.stop, BLOCK):
+                value = part(slice(start, min(start + BLOCK, rows.stop)))
+                if total is None:
+                    total = value
+                else:
+                    total += value
+            return total
+
         total: Any = None
-        for value in self.map_blocks(part, n):
+        for value in self.map_groups(group, n):
             if total is None:
                 total = value
             else:
                 total += value
         return total
 
-    def map_blocks(self, part: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
-        """part(rows) for each block of rows, computed in parallel, yielded in order."""
-        blocks = [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
-        workers = usable_cores()
-        if len(blocks) == 1 or not in_parallel(workers):
-            yield from map(part, blocks)
+    def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
+        """group(rows) for each group of blocks, computed in parallel, yielded in order."""
+        groups = [slice(start, min(start + GROUP, n)) for start in range(0, n, GROUP)]
+        workers = self.workers
+        if len(groups) == 1 or not in_parallel(workers):
+            yield from map(group, groups)
             return
         threads = pool(workers, os.getpid())
-        waiting = [threads.submit(part, block) for block in blocks[:workers]]
-        for block in blocks[workers:]:
+        waiting = [threads.submit(group, rows) for rows in groups[:workers]]
+        for rows in groups[workers:]:
             yield waiting.pop(0).result()
-            waiting.append(threads.submit(part, block))
+            waiting.append(threads.submit(group, rows))
         yield from (job.result() for job in waiting)
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
-        for _ in self.map_blocks(part, n):
+        def group(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, BLOCK):
+                part(slice(start, min(start + BLOCK, rows.stop)))
+
+        for _ in self.map_groups(group, n):
             pass
 
     def each_share(self, part: Callable[[slice], None], n: int) -> None:
         """part(items) for equal shares of n items, one thread a core."""
-        workers = usable_cores()
+        workers = self.workers
         if n == 1 or not in_parallel(workers):
             part(slice(0, n))
             return

@@ -290,12 +290,12 @@ class ProductPass:
     def __call__(self, backend: Backend, batch: Batch) -> Array:
         U = self.frame.change(backend, batch, self.V)
         G, Q = self.frame.on(backend, batch)
-        Lt = self.frame.L.T
+        Lt = self.frame.L.T  # (r, h)
+        column = len(Lt) == 1  # then it can wait until the sum is formed
 
         def part(rows: slice) -> Array:
             left = U[rows] if self.explained is None else U[rows] - Q[rows] @ self.explained
-            T = left @ Lt
-            T *= G[rows]
-            return batch.X[rows].T @ T
+            return batch.X[rows].T @ (G[rows] * (left if column else left @ Lt))
 
-        return backend.sum_over_blocks(part, len(batch))
+        total = backend.sum_over_blocks(part, len(batch))
+        return total * Lt if column else total

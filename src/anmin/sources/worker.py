@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from anmin.backends import NumpyBackend, get_backend
-from anmin.backends.numpy import BLOCK
 from anmin.sources.batch import Kernel, S
 from anmin.sources.chunk import Chunk, checked, chunk_of
 from anmin.sources.draws import Keep
@@ -83,22 +82,11 @@ class Pass(Generic[S]):
         if not len(rows.chunk):
             return None
         one = self.device == "cpu"
-        backend = OneThread(self.dtype) if one else get_backend(self.device, self.dtype)
+        backend = NumpyBackend(self.dtype, threads=1) if one else get_backend(self.device, self.dtype)
         kernel = moved(self.kernel, backend.asarray)
         with backend.session(), np.errstate(all="ignore"):
             total = rows.prepared(self.scaling, backend, self.batch_size).reduce(kernel)
         return total if one else moved(total, backend.to_numpy)
-
-
-class OneThread(NumpyBackend):
-    """One thread: the workers share the rows out already."""
-
-    def map_blocks(self, part: Callable[[slice], Any], n: int) -> Iterator[Any]:
-        for start in range(0, n, BLOCK):
-            yield part(slice(start, min(start + BLOCK, n)))
-
-    def each_share(self, part: Callable[[slice], None], n: int) -> None:
-        part(slice(0, n))
 
 
 def moved(value: T, convert: Callable[[Any], Any]) -> T:
