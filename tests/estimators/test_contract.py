@@ -6,7 +6,7 @@ comparing losses, must reach a loss as low.
 
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend, get_backend
@@ -56,7 +56,7 @@ def both(device, *, n=400, d=3, q=1, weighted=False, **settings):
     """The same fit on the CPU with NumPy and on the device."""
     X, y, w = rows(n, d, q, weighted)
     settings = {"n_hidden": 6, "lam": 1e-2, "max_iter": 5, "random_state": 0} | settings
-    models = [ANMINRegressor(device=where, **settings) for where in ("cpu", device)]
+    models = [ANMINRegressor(device=where, **in_solver(**settings)) for where in ("cpu", device)]
     return X, [model.fit(X, y, sample_weight=w) for model in models]
 
 
@@ -168,9 +168,9 @@ def test_streamed_rows_give_the_same_answer(monkeypatch, device, backend, settin
     where = "cpu" if backend is NumpyBackend else device
     X, y, w = rows(9000, 2, 2, weighted=True)
     settings = {"lam": 1e-2, "max_iter": 4, "batch_size": 4096, "random_state": 0} | settings
-    kept = ANMINRegressor(5, device=where, **settings).fit(X, y, sample_weight=w)
+    kept = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
     monkeypatch.setattr(backend, "room", 0)
-    streamed = ANMINRegressor(5, device=where, **settings).fit(X, y, sample_weight=w)
+    streamed = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
     np.testing.assert_allclose(streamed.loss_curve_, kept.loss_curve_, rtol=1e-8)
     np.testing.assert_allclose(streamed.predict(X), kept.predict(X), rtol=1e-6, atol=1e-6)
 

@@ -5,18 +5,18 @@ from time import perf_counter
 import numpy as np
 import pytest
 import sklearn
-from conftest import activate, make_data, standardised
+from conftest import activate, in_solver, make_data, standardised
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from anmin import ANMINRegressor
-from anmin.solvers import VarPro
+from anmin.solvers import Algorithm1, VarPro
 
 SETTINGS = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 
 
 def fit(X, y, w=None, **kwargs):
-    return ANMINRegressor(**(SETTINGS | kwargs)).fit(X, y, sample_weight=w)
+    return ANMINRegressor(**in_solver(**(SETTINGS | kwargs))).fit(X, y, sample_weight=w)
 
 
 def mse(model, X, y, w=None):
@@ -269,13 +269,24 @@ def test_patience_is_checked(patience):
         fit(X, y, solver=VarPro(patience=patience))
 
 
+@pytest.mark.parametrize("tol", [-1e-3, float("nan"), "small", None])
+def test_tol_is_checked(tol):
+    with pytest.raises(ValueError, match="tol must be a finite number"):
+        fit(*make_data(20, 1), solver=VarPro(tol=tol))
+
+
+@pytest.mark.parametrize("n_init", [0, -1, 1.5, "many", None])
+def test_n_init_is_checked(n_init):
+    with pytest.raises(ValueError, match="n_init must be a whole number"):
+        fit(*make_data(20, 1), solver=VarPro(n_init=n_init))
+
+
+@pytest.mark.parametrize("linear_solver", ["lu", None, 3])
+def test_linear_solver_is_checked(linear_solver):
+    with pytest.raises(ValueError, match="linear_solver must be one of 'auto', 'cholesky', 'cg'"):
+        fit(*make_data(20, 1), solver=VarPro(linear_solver=linear_solver))
+
+
 def test_the_papers_algorithm_has_one_start():
-    X, y = make_data(60, 2)
-    with pytest.raises(ValueError, match=r"n_init=3 needs solver=.varpro."):
-        ANMINRegressor(4, solver="anmin", lam=1e-3, n_init=3).fit(X, y)
-
-
-def test_something_must_be_held_out():
-    X, y = make_data(60, 2)
-    with pytest.raises(ValueError, match="validation_fraction must be"):
-        ANMINRegressor(4, validation_fraction=0).fit(X, y)
+    with pytest.raises(TypeError, match="n_init"):
+        Algorithm1(n_init=3)

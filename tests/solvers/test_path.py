@@ -4,19 +4,26 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data, make_problem
 from sklearn.datasets import load_digits
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.solvers import Algorithm1
+from anmin.engine import Budget, Engine
+from anmin.moves import Conclusion
+from anmin.solvers import Algorithm1, Search, Start, VarPro
+from anmin.solvers.path import (
+    LOWEST, PATH_SHARE, choose_penalty, grow, held_out_parts, prune, refit, walk,
+    with_chosen_penalty,
+)  # fmt: skip
+from anmin.status import Status
 
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs
-    return ANMINRegressor(**settings).fit(X, y, sample_weight=w)
+    return ANMINRegressor(**in_solver(**settings)).fit(X, y, sample_weight=w)
 
 
 def check_path(model, most):
@@ -151,13 +158,33 @@ def test_a_generator_of_splits():
 
 def test_the_share_held_out_counts():
     X, y = make_data(150, 2)
-    assert fit(X, y, validation_fraction=0.1).path_ != fit(X, y, validation_fraction=0.4).path_
+    assert fit(X, y, cv=0.1).path_ != fit(X, y, cv=0.4).path_
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, 2, "some", None])
-def test_the_share_is_checked(data, fraction):
-    with pytest.raises(ValueError, match="validation_fraction must be"):
-        fit(*data, validation_fraction=fraction)
+@pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 2.5, float("nan"), float("inf")])
+def test_the_share_is_checked(data, share):
+    with pytest.raises(ValueError, match="cv must be a finite number.* below 1; got"):
+        fit(*data, cv=share)
+
+
+@pytest.mark.parametrize(
+    ("n", "search", "n_init", "parts"),
+    [
+        (150, Search(0.25), 1, 3),
+        (150, Search(0.25, folds=2), 1, 2),
+        (150, Search(0.25), 4, 4),
+        (150, Search(0.25, max_iter=60), 4, 1),  # a path takes a hundred steps
+        (5000, Search(0.2), 1, 1),
+        (150, Search(0.6), 1, 2),  # there are no more rows
+    ],
+)
+def test_the_parts_that_are_held_out(n, search, n_init, parts):
+    found = held_out_parts(n, search, n_init, np.random.RandomState(0))
+    assert len(found) == parts
+    for train, out in found:
+        assert sorted([*train, *out]) == list(range(n))
+    assert len(found[0][1]) == round(search.fraction * n)
+    assert sum(len(out) for _, out in found) == len(set().union(*(out for _, out in found)))
 
 
 PARTS = {
@@ -194,10 +221,10 @@ def test_lists_and_masks_are_splits(data):
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}])
 def test_a_row_is_left_to_fit_on(settings):
     X, y = make_data(10, 2)
-    assert np.isfinite(fit(X, y, validation_fraction=0.99, **settings).predict(X)).all()
+    assert np.isfinite(fit(X, y, cv=0.99, **settings).predict(X)).all()
 
 
-@pytest.mark.parametrize("cv", [0, -1])
+@pytest.mark.parametrize("cv", [0, -1, True])
 def test_cv_is_checked(data, cv):
     with pytest.raises(ValueError, match="cv must be"):
         fit(*data, cv=cv)
@@ -239,7 +266,7 @@ def test_the_number_of_units_can_be_found():
 
 @pytest.mark.parametrize("settings", [{"lam": 1e-3}, {"solver": "anmin"}, {"solver": Algorithm1()}])
 def test_the_number_of_units_needs_a_path(data, settings):
-    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and solver="varpro"'):
+    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and a solver'):
         fit(*data, n_hidden="auto", **settings)
 
 
