@@ -139,7 +139,7 @@ class Engine:
             return outcome, None  # no iteration: nothing to record or to tell
         step = self.record(move, outcome, shown, error, seconds)
         status = self.tell(step, move.problem, shown)
-        return outcome, None if status is None else Stopped(status)
+        return outcome, None if status is None else Stopped(status, visit=outcome)
 
     def outcome(self, move: Move) -> tuple[Visit | Status | None, float]:
         """What a move came to, and when: from the checkpoint, or made now.

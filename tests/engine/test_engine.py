@@ -303,11 +303,11 @@ def test_a_generator_hears_that_it_is_stopped():
         try:
             yield from through([3, 2])
         except Stopped as ended:
-            caught.append(ended.status)
+            caught.append((ended.status, ended.visit.point.loss))
         return DONE
 
     assert run(moves(), listeners=[lambda *_: True])[1] is DONE
-    assert caught == [Status.INTERRUPTED]
+    assert caught == [(Status.INTERRUPTED, 3.0)]
 
 
 def test_stopped_before_there_is_anything_on_all_rows():
