@@ -116,7 +116,9 @@ class Engine:
             if isinstance(end.value, Conclusion):
                 return end.value
             got = type(end.value).__name__
-            raise TypeError(f"moves must end with `return Conclusion(status)`; got {got}.") from None
+            raise TypeError(
+                f"moves must end with `return Conclusion(status)`; got {got}."
+            ) from None
         except Ended as end:
             return Conclusion(end.status)
         except KeyboardInterrupt:

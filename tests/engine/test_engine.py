@@ -242,7 +242,7 @@ def test_records_are_in_the_units_of_y():
 
 
 def iter_of(*moves):
-    for one in moves:
+    for one in moves:  # noqa: UP028, a tuple cannot be sent anything
         yield one
     return DONE
 

@@ -141,7 +141,9 @@ class NoMoves(Solver):
 
 @pytest.mark.parametrize("solver", [NotASolver(), NoMoves(), RandomSearch, Solver(), object()])
 def test_what_is_no_solver_is_refused(solver):
-    with pytest.raises(ValueError, match=r"solver must be one of .* subclass of anmin\.solvers\.So"):
+    with pytest.raises(
+        ValueError, match=r"solver must be one of .* subclass of anmin\.solvers\.So"
+    ):
         fit(solver=solver)
 
 

@@ -3,6 +3,7 @@
 They run for both solvers, both precisions and both backends, where the law is not of one of them.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -178,7 +179,6 @@ def test_order_of_neurons_does_not_matter(how, data):
         how.same(other.B_, one.B_[order])
 
 
-
 @pytest.mark.parametrize("slope", [0.0, 0.1])
 def test_size_of_a_neuron_does_not_matter_without_penalty(paper, slope):
     """a_j -> s a_j, b_j -> b_j / s is the same function; only lam can tell them apart."""
@@ -282,6 +282,22 @@ def test_same_seed_same_bits(how, data, seed, lam):
     for name in ("A_", "B_", "b0_"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("solver", ["anmin", "varpro"])
+def test_fits_in_threads_give_the_bits_of_fits_alone(solver):
+    """Short fits beside a long one."""
+    how, (X, y) = How(solver, "float64", "cpu"), make_data(600, 4)
+
+    def weights(seed):
+        most = 30 if seed == 0 else 4
+        return how.fit(X, y, n_hidden=20, lam=1e-4, random_state=seed, max_iter=most).A_
+
+    alone = [weights(seed) for seed in range(6)]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(weights, range(6)))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_seeds_differ_and_generators_advance(how, data):

@@ -1,4 +1,4 @@
-"""Algorithm 1 as a generator of moves; its numbers are compared with the paper's in test_reference."""
+"""Algorithm 1 as a generator of moves; `test_reference.py` compares its numbers with the paper."""
 
 import numpy as np
 import pytest

@@ -84,7 +84,9 @@ def test_it_ends_when_five_steps_gain_too_little(tol):
     descent, point = set_up()
     _, engine = run(descent, point, Stop(tol=tol))
     losses = [point.loss, *(step.loss for step in engine.history)]
-    gains = [before - after <= tol * after for before, after in zip(losses, losses[5:], strict=False)]
+    gains = [
+        before - after <= tol * after for before, after in zip(losses, losses[5:], strict=False)
+    ]
     assert gains[-1] or losses[-1] == losses[-2]
     assert not any(gains[:-1])
 

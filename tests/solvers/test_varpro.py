@@ -225,9 +225,7 @@ def test_the_scale_of_y_does_not_matter_at_a_scaled_penalty(scale, more):
     X, y = make_data(100, 2)
     y -= y.mean()
     A = np.random.default_rng(0).normal(size=(3, 6))
-    one, other = (
-        fit(X, s * y, lam=s * 1e-3, init=s**0.5 * A, max_iter=5) for s in (scale, more)
-    )
+    one, other = (fit(X, s * y, lam=s * 1e-3, init=s**0.5 * A, max_iter=5) for s in (scale, more))
     assert other.loss_ / more**2 == pytest.approx(one.loss_ / scale**2, rel=1e-3)
     np.testing.assert_allclose(other.predict(X) / more, one.predict(X) / scale, atol=1e-3 * y.std())
 
