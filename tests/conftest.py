@@ -49,6 +49,28 @@ def activate(T, slope):
     return np.where(T > 0, T, slope * T)
 
 
+class Recorder:
+    """A callback that notes what it is told, and stops the fit after `stop` tasks if asked."""
+
+    def __init__(self, stop=None):
+        self.stop, self.begun, self.ended, self.scores, self.life = stop, [], [], [], []
+
+    def setup(self, estimator, context):
+        self.life.append("setup")
+
+    def teardown(self, estimator, context):
+        self.life.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append((context.task_name, context.task_id, context.parent is None))
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        self.ended.append((context.task_name, context.task_id, context.parent is None))
+        if hasattr(fitted_estimator, "score"):
+            self.scores.append(fitted_estimator.score(X, y))
+        return self.stop is not None and context.parent is not None and context.task_id >= self.stop
+
+
 OF_SOLVERS = {name for solver in SOLVERS.values() for name in solver().get_params()}
 
 
