@@ -36,7 +36,7 @@ class Ended(Exception):  # noqa: N818
         super().__init__(status.value)
         self.status = status
         self.best = best  # so far, on the rows of the move that was asked for
-        self.visit = visit  # that the move came to, where it was made
+        self.visit = visit  # the last one: that a listener heard of, or that a descent came to
 
 
 class Spent(Ended):

@@ -313,6 +313,18 @@ def test_a_walk_that_is_cut_has_what_it_found(steps):
     assert sum(step.held_out_mse != step.held_out_mse for step in heard) == steps
 
 
+def test_the_steps_of_a_walk_that_is_cut_are_not_lost():
+    """Each step counts, though the penalty that it belongs to is not done with."""
+    problem, train, out = parts()
+    part, losses = replace(problem, source=train), []
+    for steps in range(8):
+        start = Start(8, np.random.RandomState(0))
+        run, *_ = drive(walk(part, out, 0.1, start, Stage("path", "part")), Budget(steps))
+        losses.append(run.points[0].loss)
+    assert losses == sorted(losses, reverse=True)
+    assert len(set(losses)) > 4
+
+
 @pytest.mark.parametrize("folds", [1, 3])
 def test_the_path_keeps_to_its_share_of_the_budget(folds):
     problem, *_ = parts()
@@ -368,10 +380,14 @@ def test_the_best_start_is_taken_up():
     problem, *_ = parts()
     rng = np.random.default_rng(0)
     starts = [rng.normal(size=(3, 4)) for _ in range(3)]
+    starts.sort(key=lambda A: problem.balance(problem.at(A)).loss)
     alone = [problem.balance(problem.at(A)).loss for A in starts]
     best, _, heard = drive(refit(problem, starts, np.random.RandomState(0)))
     assert best.loss < min(alone)
     assert {step.phase for step in heard} == {"refit"}
+    some, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(2))
+    assert best.loss < some.loss < alone[0]
+    assert len(heard) == 2
     kept, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(0))
     assert kept.loss == min(alone)
     assert heard == []

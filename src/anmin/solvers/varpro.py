@@ -152,7 +152,8 @@ class VarPro(Solver):
                 for k, point in enumerate(points):
                     points[k] = yield from descend(descent, point, stop, stage)
                 points = sorted(points, key=by_loss)[: (len(points) + 1) // 2]
-        except Spent:
+        except Spent as ended:
+            points[k] = points[k] if ended.visit is None else ended.visit.point
             points.sort(key=by_loss)
         return problem.backend.to_numpy(points[0].A)
 
