@@ -7,6 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from killable import Nursery
+from sklearn.base import clone
+
+from anmin.backends import get_backend
+from anmin.solvers import SOLVERS, Problem
+from anmin.sources import ArraySource, Scaling
 
 settings.register_profile(
     "quick",
@@ -42,6 +47,51 @@ def standardised(X, y, w=None):
 def activate(T, slope):
     """The leaky ReLU."""
     return np.where(T > 0, T, slope * T)
+
+
+class Recorder:
+    """A callback that notes what it is told, and stops the fit after `stop` tasks if asked."""
+
+    def __init__(self, stop=None):
+        self.stop, self.begun, self.ended, self.scores, self.life = stop, [], [], [], []
+
+    def setup(self, estimator, context):
+        self.life.append("setup")
+
+    def teardown(self, estimator, context):
+        self.life.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append((context.task_name, context.task_id, context.parent is None))
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+        self.ended.append((context.task_name, context.task_id, context.parent is None))
+        if hasattr(fitted_estimator, "score"):
+            self.scores.append(fitted_estimator.score(X, y))
+        return self.stop is not None and context.parent is not None and context.task_id >= self.stop
+
+
+OF_SOLVERS = {name for solver in SOLVERS.values() for name in solver().get_params()}
+
+
+def in_solver(solver="varpro", **params):
+    """Parameters of an estimator, where those that belong to the solver go to its object.
+
+    >>> in_solver("varpro", n_hidden=6, tol=0.1)
+    {'n_hidden': 6, 'solver': VarPro(tol=0.1)}
+    """
+    own = {name: params.pop(name) for name in list(params) if name in OF_SOLVERS}
+    if own:
+        solver = SOLVERS[solver]() if isinstance(solver, str) else clone(solver)
+        solver.set_params(**own)
+    return params | {"solver": solver}
+
+
+def make_problem(X, y, w=None, *, lam=1e-3, slope=0.0, backend=None, linear_solver="auto"):
+    """What the solvers see of some rows."""
+    Y = y.reshape(len(y), -1)
+    source = ArraySource(X, Y, w, Scaling.fit(X, Y, w), backend or get_backend(), 4096)
+    return Problem(source, lam, slope, linear_solver)
 
 
 @pytest.fixture

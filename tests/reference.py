@@ -182,6 +182,7 @@ def hidden_step(p, at, *, tau, floor, degenerate, rng):
 
     `degenerate` is the ablation study's choice for ln |M + lam I| <= tau.
     """
+    fresh = rng.standard_normal(at.A.shape) if degenerate == "reinit" else None  # used or not
     _, G = firing(p, at.A)
     M, c = hidden_system(p, at.B, at.b0, G)
     K = M + p.lam * np.eye(len(M))
@@ -191,7 +192,7 @@ def hidden_step(p, at, *, tau, floor, degenerate, rng):
     elif degenerate == "floor":
         a, status = solve_floored(K, c, floor), "floored"
     elif degenerate == "reinit":
-        a, status = rng.standard_normal(at.A.shape).T.ravel(), "reinit"
+        a, status = fresh.T.ravel(), "reinit"
     else:
         return None
     A = a.reshape(at.A.shape[::-1]).T  # neuron after neuron, the paper's order

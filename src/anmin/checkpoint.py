@@ -137,7 +137,7 @@ def restored(problem: Problem, scalars: Scalars, arrays: Arrays) -> Visit:
         tally = [scalars[name] for name in ("flips", "rows", "cells")]
         counts = Counts(arrays["fired"], *map(float, tally))
         numbers += tally
-    plain = all(map(is_number, [*numbers, *facts.values()]))
+    plain = isinstance(facts, dict) and all(map(is_number, [*numbers, *facts.values()]))
     if {name: V.shape for name, V in arrays.items()} != shapes or not plain:
         raise ValueError("shapes or numbers that no fit of this problem has")
     double = problem.backend.double

@@ -113,11 +113,16 @@ class Engine:
                 visit, ended = self.turn(move)
                 move = moves.send(visit) if ended is None else moves.throw(ended)  # type: ignore[arg-type]
         except StopIteration as end:
-            return end.value
+            if isinstance(end.value, Conclusion):
+                return end.value
+            got = type(end.value).__name__
+            raise TypeError(
+                f"moves must end with `return Conclusion(status)`; got {got}."
+            ) from None
         except Ended as end:
             return Conclusion(end.status)
         except KeyboardInterrupt:
-            if self.best is None and self.rough is None:
+            if self.lowest is None and self.rough is None:
                 raise
             what = "Interrupted; the best network so far is kept."
             warnings.warn(what, ConvergenceWarning, stacklevel=6)
@@ -132,9 +137,11 @@ class Engine:
             return None, None
         self.budget.iterations += move.kind == "step"
         shown, error = self.keep(move, outcome)
+        if move.kind == "look" and move.stage.rows != "part":
+            return outcome, None  # no iteration: nothing to record or to tell
         step = self.record(move, outcome, shown, error, seconds)
         status = self.tell(step, move.problem, shown)
-        return outcome, None if status is None else Stopped(status)
+        return outcome, None if status is None else Stopped(status, visit=outcome)
 
     def outcome(self, move: Move) -> tuple[Visit | Status | None, float]:
         """What a move came to, and when: from the checkpoint, or made now.
@@ -159,6 +166,8 @@ class Engine:
             if error == error:  # noqa: PLR0124, judged, so it competes
                 here = replace(here, score=error)
                 self.rough = here if self.rough is None else self.rough.or_better(here)
+            elif self.rough is None:  # better than nothing
+                self.rough = replace(here, score=inf)
             return visit.point, error
         if move.stage.rows == "sample":
             on_sample = self.rough is not None and self.rough.problem.source is here.problem.source
@@ -192,7 +201,7 @@ class Engine:
         self, move: Move, visit: Visit, shown: Point, error: float, seconds: float
     ) -> Step:  # fmt: skip
         """The record of a move; that of a step on all rows or on a sample enters the history."""
-        enters = move.stage.rows != "part" and move.kind != "look"
+        enters = move.stage.rows != "part"
         if not enters:
             self.path_steps += 1
         facts = {"tried_loss": visit.point.loss} if move.stage.monotone else {}
@@ -224,14 +233,15 @@ class Engine:
 
     def settled(self, conclusion: Conclusion) -> tuple[Problem, Point]:
         """The point to return, and the problem that it is a point of."""
-        best, rough = self.best, self.rough
-        if best is None:  # interrupted while lam was chosen
-            assert rough is not None
-            step = Step(0, rough.point.loss, rough.point.mse, seconds=self.budget.seconds)
-            self.history = [
-                replace(step, loss=step.loss * self.unit**2, mse=step.mse * self.unit**2)
-            ]
-            return rough.problem, rough.point
+        best, rough = self.best or self.lowest, self.rough
+        stands = best or rough
+        if stands is None:
+            raise TypeError("moves ended without a point; yield a Move before you conclude.")
+        if not self.history:  # interrupted while lam was chosen, or before the first record
+            loss, mse = (v * self.unit**2 for v in (stands.point.loss, stands.point.mse))
+            self.history = [Step(0, loss, mse, seconds=self.budget.seconds)]
+        if best is None:
+            return stands.problem, stands.point
         if conclusion.point is not None:
             return best.problem, conclusion.point
         on_sample = rough is not None and rough.problem.lam == best.problem.lam

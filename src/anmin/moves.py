@@ -28,20 +28,23 @@ T = TypeVar("T")
 
 
 class Ended(Exception):  # noqa: N818
-    """Raised where a generator waits: the move that it asked for is not made."""
+    """Raised where a generator waits: there are no more moves for it."""
 
-    def __init__(self, status: Status, best: Point | None = None) -> None:
+    def __init__(
+        self, status: Status, best: Point | None = None, visit: Visit | None = None
+    ) -> None:
         super().__init__(status.value)
         self.status = status
         self.best = best  # so far, on the rows of the move that was asked for
+        self.visit = visit  # the last one: that a listener heard of, or that a descent came to
 
 
 class Spent(Ended):
-    """The share of the budget that the move may use is spent."""
+    """The share of the budget that the move may use is spent: it is not made."""
 
 
 class Stopped(Ended):
-    """A listener asked to stop."""
+    """A listener asked to stop when it heard of the visit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from conftest import Recorder
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,28 +21,6 @@ def regressor(**kwargs):
 
 def classifier(**kwargs):
     return ANMINClassifier(**(QUICK | kwargs))
-
-
-class Recorder:
-    """A callback that notes what it is told, and stops the fit after `stop` tasks if asked."""
-
-    def __init__(self, stop=None):
-        self.stop, self.begun, self.ended, self.scores, self.life = stop, [], [], [], []
-
-    def setup(self, estimator, context):
-        self.life.append("setup")
-
-    def teardown(self, estimator, context):
-        self.life.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context):
-        self.begun.append((context.task_name, context.task_id, context.parent is None))
-
-    def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
-        self.ended.append((context.task_name, context.task_id, context.parent is None))
-        if hasattr(fitted_estimator, "score"):
-            self.scores.append(fitted_estimator.score(X, y))
-        return self.stop is not None and context.parent is not None and context.task_id >= self.stop
 
 
 needs_callbacks = pytest.mark.skipif(

@@ -6,23 +6,24 @@ import os
 import signal
 import tracemalloc
 from dataclasses import fields
+from itertools import count
 
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data, make_problem
 from killable import save_rows
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.backends import get_backend
-from anmin.checkpoint import Checkpoint, CheckpointError
-from anmin.checkpoint.log import HEAD, LENGTH, LONGEST, Log, encode, head
-from anmin.history import Budget
-from anmin.solvers import Algorithm1, Problem
+from anmin.checkpoint import Checkpoint, mark, restored, rows_mark, stored
+from anmin.engine import Budget
+from anmin.logfile import HEAD, LENGTH, LONGEST, CheckpointError, Log, encode, head
+from anmin.moves import Move, Visit
+from anmin.solvers import Algorithm1, VarPro
 from anmin.solvers.levenberg import Descent
-from anmin.solvers.problem import restored_point, stored_point
-from anmin.sources import ArraySource, Scaling
+from anmin.stats import Counts
+from anmin.status import Status
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "max_iter": 20, "random_state": 0}
@@ -65,7 +66,7 @@ def no_steps(monkeypatch):
         raise AssertionError("a step was made anew")
 
     def switch():
-        monkeypatch.setattr(Descent, "search", refuse)
+        monkeypatch.setattr(Descent, "step", refuse)
         monkeypatch.setattr(Algorithm1, "iterate", refuse)
 
     return switch
@@ -99,7 +100,11 @@ def forge(path, *parts):
 
 
 def fit(file, X, y, params=GIVEN, weight=None):
-    return ANMINRegressor(checkpoint=file, **params).fit(X, y, weight)
+    return regressor(checkpoint=file, **params).fit(X, y, weight)
+
+
+def regressor(**params):
+    return ANMINRegressor(**in_solver(**params))
 
 
 # ---- the same bits ------------------------------------------------------------------------------
@@ -129,13 +134,13 @@ CASES = {
 
 @pytest.mark.parametrize(("params", "data"), CASES.values(), ids=CASES)
 def test_a_fit_that_was_cut_twice_ends_as_one_that_never_was(params, data, file, kill, no_steps):
-    whole = ANMINRegressor(**params).fit(*data)
+    whole = regressor(**params).fit(*data)
     for k in (3, 5):
         kill(k)
         with pytest.raises(Killed):
             fit(file, *data, params)
     kill(10**6)
-    assert len(records(file)) == 9  # what the fit is, and eight steps
+    assert len(records(file)) == 9  # what the fit is, and eight moves
     same(whole, fit(file, *data, params))
     content = file.read_bytes()
     no_steps()
@@ -229,15 +234,19 @@ def test_in_pytorch(file, kill):
 
 def test_a_point_from_a_log_is_laid_out_as_it_was():
     """Where the order in memory differs, sums may round differently."""
-    X, Y = MANY
-    source = ArraySource(X, Y, None, Scaling.fit(X, Y, None), get_backend(), 80)
-    problem = Problem(source, lam=1e-3)
+    problem = make_problem(*MANY)
     point = problem.at(np.linspace(-1, 1, 18).reshape(3, 6))
-    again = restored_point(problem, *stored_point(problem, point))
-    for one, two in ((point, again), (point.sums, again.sums)):
+    visit = Visit(point, Status.FLOORED, Counts(np.arange(6.0), 7.0, 8.0, 9.0), {"damping": 0.1})
+    again = restored(problem, *stored(problem.backend, visit))
+    for one, two in (
+        (point, again.point), (point.sums, again.point.sums), (visit.counts, again.counts),
+    ):  # fmt: skip
         for field in fields(one):
             V, W = getattr(one, field.name), getattr(two, field.name)
             assert getattr(V, "strides", None) == getattr(W, "strides", None), field.name
+            if field.name != "sums":
+                assert np.array_equal(V, W), field.name
+    assert (again.status, again.facts) == (visit.status, visit.facts)
 
 
 # ---- killed processes ---------------------------------------------------------------------------
@@ -327,13 +336,20 @@ OTHER_PARAMETERS = {
     "n_hidden": 7, "lam": 1e-4, "max_iter": 41, "max_time": 60.0, "slope": 0.1, "tol": 1e-5,
     "random_state": 1, "dtype": "float32", "n_init": 2, "solver": "anmin", "standardize": False,
     "init": np.ones((3, 6)), "linear_solver": "cg", "early_stopping": True, "batch_size": 4096,
+    "cv": 0.3, "patience": 3,
 }  # fmt: skip
+OF_THE_SOLVER = VarPro().get_params()
 
 
 @pytest.mark.parametrize(("name", "value"), OTHER_PARAMETERS.items(), ids=OTHER_PARAMETERS)
 def test_other_parameters_are_refused_by_name(name, value, finished):
     file, content = finished
-    what = "other data" if name in ("dtype", "standardize") else f"made with {name}=.*, now {name}="
+    shown = "solver" if name in OF_THE_SOLVER else name
+    what = f"made with {shown}=.*, now {shown}="
+    if name in ("dtype", "standardize"):
+        what = "other data"
+    elif name in OF_THE_SOLVER:
+        what += rf".*\({name}="
     with pytest.raises(CheckpointError, match=what) as caught:
         fit(file, *ONE, GIVEN | {name: value})
     assert "\n" not in str(caught.value)
@@ -380,23 +396,52 @@ def test_steps_that_come_out_differently_are_refused(finished, file):
 # ---- damage -------------------------------------------------------------------------------------
 
 
+TINY = make_problem(*make_data(5, 1))
+POINTS = [TINY.at(np.full((2, 3), 1.0 + k)) for k in range(3)]
+
+
+def moves():
+    """Three moves, and what they come to."""
+    for k, point in enumerate(POINTS):
+        counts = Counts(np.ones(3), 1.0, 5.0, 2.0)
+        visit = Visit(point, counts=counts, facts={"damping": 0.1 * k})
+        yield Move(lambda visit=visit: visit, TINY, point.A - 1.0), visit
+
+
 def opened(path):
-    """Open a checkpoint as the fit of `finished` would, without the fit."""
-    facts = {"params": {}, "data": "", "seed": 0}
-    log = Checkpoint(path, facts, Budget(1))
-    log.close()
+    """Open a checkpoint as a fit of these moves would, and read it."""
+    log = Checkpoint(path, {}, TINY.source)
+    try:
+        return [log.recall(move) for move, _ in moves()]
+    finally:
+        log.close()
 
 
 @pytest.fixture
 def small(file):
-    """A checkpoint of three steps, for `opened`."""
-    log = Checkpoint(file, {"params": {}, "data": "", "seed": 0}, Budget(1))
-    for k in range(3):
-        A = np.full((2, 3), k)
-        assert log.recall(A, ({}, {})) is None
-        log.write(A, ({"loss": 0.5, "status": "SOLVED"}, {"A": A + 1}))
+    """A checkpoint of three moves, for `opened`."""
+    log = Checkpoint(file, {}, TINY.source)
+    for k, (move, visit) in enumerate(moves()):
+        assert log.recall(move) is None
+        log.write(move, visit, 0.25 * k)
     log.close()
     return file
+
+
+def test_what_was_written_is_read(small):
+    for k, ((found, seconds), (_, visit)) in enumerate(zip(opened(small), moves(), strict=True)):
+        assert seconds == 0.25 * k
+        assert np.array_equal(found.point.A, visit.point.A)
+        assert (found.point.loss, found.facts) == (visit.point.loss, visit.facts)
+
+
+@pytest.mark.parametrize("status", [Status.OUT_OF_TIME, Status.OUT_OF_ITERATIONS])
+def test_that_the_budget_was_spent_is_an_outcome_too(status, file):
+    log = Checkpoint(file, {}, TINY.source)
+    for move, _ in moves():
+        log.write(move, status, 1.5)
+    log.close()
+    assert opened(file) == [(status, 1.5)] * 3
 
 
 def test_cut_at_any_length(small, finished, file):
@@ -482,7 +527,7 @@ def test_places_that_cannot_hold_a_checkpoint(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied", "somewhere")
 
-    monkeypatch.setattr("anmin.checkpoint.log.write_atomically", refuse)
+    monkeypatch.setattr("anmin.logfile.write_atomically", refuse)
     with pytest.raises(CheckpointError, match="cannot serve as checkpoint: Permission denied"):
         fit(tmp_path / "run", *ONE)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
@@ -526,8 +571,12 @@ def test_a_fit_that_cannot_begin_leaves_no_file(file):
 
 # ---- forged -------------------------------------------------------------------------------------
 
-FACTS = {"params": {}, "data": "", "seed": 0}
-STEP = {"at": "", "outcome": {}}
+FACTS = {"params": {}, "data": rows_mark(TINY.source), "seed": 0}
+FIRST, MADE = next(moves())
+VALUES, ARRAYS = stored(TINY.backend, MADE)
+STEP = {"at": mark(FIRST), "seconds": 0.5} | VALUES
+PLAIN = {name: W.shape for name, W in ARRAYS.items()}
+NUMBERS = b"".join(np.ascontiguousarray(W).tobytes() for W in ARRAYS.values())
 
 
 def text(value):
@@ -553,19 +602,30 @@ FORGED = {
     "facts of another kind": text([{"params": [], "data": "", "seed": 0}, {}]),
     "too large a seed": text([FACTS | {"seed": 2**40}, {}]),
     "a seed that is none": text([FACTS | {"seed": float("nan")}, {}]),
-    "a step without a place": (FACTS, {}, [{}, {}]),
-    "a step without a time": (FACTS, {}, [STEP, {}]),
-    "a step of no time": (FACTS, {}, [STEP, {"clock": [0]}]),
-    "an outcome that is none": (FACTS, {}, [STEP | {"outcome": 7}, {}]),
-    **{f"shape {str(shape)[:30]}": (FACTS, {}, [STEP, {"A": shape}]) for shape in SHAPES},
+    "a step without a place": [{k: v for k, v in STEP.items() if k != "at"}, PLAIN],
+    "a step at a number": [STEP | {"at": 7}, PLAIN],
+    "a step without a time": [{k: v for k, v in STEP.items() if k != "seconds"}, PLAIN],
+    "a step at a time that is none": [STEP | {"seconds": "noon"}, PLAIN],
+    "a step of no outcome": [{"at": mark(FIRST), "seconds": 0.5}, {}],
+    "a budget that is none": [{"at": mark(FIRST), "seconds": 0.5, "spent": "MONEY"}, {}],
+    "a loss that is none": [STEP | {"loss": "small"}, PLAIN],
+    "a status that is none": [STEP | {"status": "EXCELLENT"}, PLAIN],
+    "facts that are none": [STEP | {"facts": [1]}, PLAIN],
+    "a fact that is none": [STEP | {"facts": {"damping": None}}, PLAIN],
+    "counts that are none": [STEP | {"cells": "two"}, PLAIN],
+    **{f"shape {str(shape)[:30]}": [STEP, PLAIN | {"A": shape}] for shape in SHAPES},
 }
+
+
+def test_what_is_forged_would_fit_else(file):
+    forge(file, encode(FACTS, {}) + text([STEP, PLAIN]) + NUMBERS)
+    assert [found is None for found in opened(file)] == [False, True, True]
 
 
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
 def test_nothing_in_a_file_is_taken_on_trust(forged, file):
-    if isinstance(forged, tuple):
-        facts, arrays, second = forged
-        forged = encode(facts, arrays) + text(second)
+    if isinstance(forged, list):
+        forged = encode(FACTS, {}) + text(forged) + NUMBERS
     forge(file, forged)
     content = file.read_bytes()
     tracemalloc.start()
@@ -586,18 +646,16 @@ def test_outcomes_that_do_not_fit_are_refused(file):
             lambda scalars, arrays: arrays.pop("StS"),
             lambda scalars, arrays: scalars.pop("loss"),
             lambda scalars, arrays: scalars.update(loss="small"),
-            lambda scalars, arrays: scalars.update(more=1),
+            lambda scalars, arrays: scalars.update(facts=None),
+            lambda scalars, arrays: scalars.update(status="EXCELLENT"),
+            lambda scalars, arrays: arrays.update(more=np.zeros(3)),
         ):
             log = records(file)
-            change(log[4][0]["outcome"], log[4][1])
+            change(*log[4])
             forged = file.with_name("forged")
             forge(forged, *log)
             with pytest.raises(CheckpointError, match="damaged"):
                 fit(forged, *ONE, params)
-    log[2][0]["outcome"]["status"] = "EXCELLENT"
-    forge(forged, *records(file)[:2], log[2])
-    with pytest.raises(CheckpointError, match="EXCELLENT"):
-        fit(forged, *ONE, PAPER)
 
 
 # ---- time ---------------------------------------------------------------------------------------
@@ -606,8 +664,13 @@ def test_outcomes_that_do_not_fit_are_refused(file):
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that is 1/128 s further each time it is looked at."""
-    ticks = iter(range(10**9))
-    monkeypatch.setattr("anmin.history.perf_counter", lambda: next(ticks) / 128)
+    ticks = count()
+
+    def now():
+        return next(ticks) / 128
+
+    monkeypatch.setattr("anmin.engine.perf_counter", now)
+    monkeypatch.setattr("anmin.base.Budget", lambda *limits: Budget(*limits, started=now()))
 
 
 @pytest.mark.parametrize("k", [3, 17, 28])
@@ -627,14 +690,15 @@ def test_the_clock_goes_on_from_where_it_was(params, k, clock, file, kill):
     assert model.history_[-1].seconds < 0.9
 
 
-def test_a_fit_that_has_spent_its_time_has_no_more(clock, file):
-    """At most the step that time had ended just before."""
-    params = GIVEN | {"max_time": 0.8, "max_iter": 10**6}
-    whole = fit(file, *ONE, params)
+@pytest.mark.parametrize("params", [GIVEN, PAPER, AUTO], ids=["given", "paper", "auto"])
+def test_a_fit_that_has_spent_its_time_has_no_more(params, clock, file, no_steps):
+    params = params | {"max_time": 0.8, "max_iter": 10**6}
+    whole, content = fit(file, *ONE, params), file.read_bytes()
+    no_steps()
     again = fit(file, *ONE, params)
-    assert again.n_iter_ <= whole.n_iter_ + 1
-    assert again.loss_curve_[: whole.n_iter_] == whole.loss_curve_[:-1]
-    assert again.loss_ <= whole.loss_
+    same(whole, again)
+    assert again.report().status == whole.report().status == "out of time"
+    assert file.read_bytes() == content
 
 
 # ---- cost, and no checkpoint --------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """early_stopping: the network that is best on rows held out, and no iterations beyond need."""
 
 from itertools import pairwise
-from math import nan
 
 import numpy as np
 import pytest
@@ -9,9 +8,7 @@ from conftest import make_data
 from sklearn.model_selection import KFold, LeaveOneOut
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.history import Step
-from anmin.network import Network
-from anmin.solvers.early import PATIENCE, Judge
+from anmin.solvers.early import PATIENCE
 from anmin.sources.draws import random_folds
 
 SHARE = 0.2
@@ -140,36 +137,3 @@ def test_a_classifier():
 def test_without_it_no_row_is_held_out():
     model = ANMINRegressor(n_hidden=3, lam=1e-3, max_iter=3, random_state=0).fit(*noisy())
     assert np.isnan(held_out(model)).all()
-
-
-# ---- the judge ----------------------------------------------------------------------------------
-
-
-def judged(monkeypatch, errors, losses=None, listener=lambda *_: False):
-    """A judge after networks of these errors, and what it answered."""
-    left = iter(errors)
-    monkeypatch.setattr(Judge, "error", lambda *_: next(left))
-    judge, net = Judge(None, listener), Network(np.zeros((2, 0)), np.zeros((0, 1)), np.zeros(1))
-    losses = range(len(errors)) if losses is None else losses
-    return judge, [judge(Step(k, float(loss), 0.0), net) for k, loss in enumerate(losses)]
-
-
-def test_the_judge_counts_from_the_best(monkeypatch):
-    judge, answers = judged(monkeypatch, [3.0, 2.0, *[2.0] * PATIENCE])
-    assert answers == [False] * (PATIENCE + 1) + [True]
-    assert judge.best[0].iteration == 1  # the first of equals
-
-
-def test_the_judge_does_not_look_twice_at_a_network(monkeypatch):
-    judge, answers = judged(monkeypatch, [3.0, 2.0], losses=[5] * 30 + [4] * 30)
-    assert judge.errors == [3.0] * 30 + [2.0] * 30
-    assert not any(answers)
-
-
-def test_an_error_that_is_no_number_is_not_the_least(monkeypatch):
-    judge, _ = judged(monkeypatch, [3.0, nan, 2.0, nan, np.inf])
-    assert judge.best[0].iteration == 2
-
-
-def test_a_listener_is_heard(monkeypatch):
-    assert judged(monkeypatch, [3.0], listener=lambda *_: True)[1] == [True]

@@ -12,14 +12,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import anmin.base as base
+import anmin.solvers.path as path
 import anmin.solvers.varpro as varpro
 from anmin import ANMINClassifier, ANMINRegressor, load_model
-from anmin.solvers import Algorithm1
-from anmin.solvers.early import Judge
-from anmin.solvers.frozen import DirectStep
+from anmin.solvers import Algorithm1, VarPro
+from anmin.solvers.early import EarlyStopping
+from anmin.solvers.frozen import FormedLayer
 from anmin.solvers.levenberg import Descent
 from anmin.solvers.relocate import relocate
-from anmin.solvers.varpro import Run
 from anmin.sources.draws import random_folds
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 60, "random_state": 0}
@@ -50,7 +50,7 @@ def press(monkeypatch):
 
         if at is not None:
             monkeypatch.setattr(at[0], at[1].__name__, begin)
-        monkeypatch.setattr(Descent, "search", stepping(Descent.search))
+        monkeypatch.setattr(Descent, "step", stepping(Descent.step))
         monkeypatch.setattr(Algorithm1, "iterate", stepping(Algorithm1.iterate))
 
     yield at_step
@@ -62,8 +62,9 @@ def interrupted(model, *data):
         return model.fit(*data)
 
 
-REFIT, REFINE, EXPLORE = (varpro, varpro.refit), (Run, Run.refine), (varpro, relocate)
+REFIT, REFINE, EXPLORE = (path, path.refit), (VarPro, VarPro.improve), (varpro, relocate)
 STAGES = {
+    "the start of the path": (AUTO, ONE, 2, None),
     "the path": (AUTO, ONE, 25, None),
     "the path without its second part": (AUTO, ONE, 80, None),
     "the refit": (AUTO, ONE, 2, REFIT),
@@ -91,7 +92,7 @@ def test_in_any_stage_there_is_a_whole_model(params, data, k, at, press, tmp_pat
     assert [W.shape for W in model.coefs_] == [(d, h), (h, 1)]
     assert model.n_iter_ == len(model.history_) - 1 == len(model.loss_curve_) - 1
     assert np.isfinite([model.loss_, model.best_loss_, model.lam_]).all()
-    assert model.score(X, y) > (0.5 if k > 1 else 0)
+    assert model.score(X, y) > (0.5 if k > 2 or at is not None else 0)
     assert model.report().status == "interrupted"
     assert "interrupted: it was asked to stop" in str(model.report())
     model.save(tmp_path / "model")
@@ -146,21 +147,21 @@ def test_what_a_sample_of_the_rows_has_taught_is_not_lost(press):
 
 def test_a_second_path_begins_without_forgetting_the_first(press, monkeypatch):
     X, y = ONE
-    steps, search = [], Descent.search
+    steps, step = [], Descent.step
 
     def counted(descent, *args):
         steps.append(descent.problem.source)
-        return search(descent, *args)
+        return step(descent, *args)
 
-    monkeypatch.setattr(Descent, "search", counted)
+    monkeypatch.setattr(Descent, "step", counted)
     ANMINRegressor(**AUTO).fit(X, y)
     first = sum(source is steps[0] for source in steps)  # the first part's
-    monkeypatch.setattr(Descent, "search", search)
+    monkeypatch.setattr(Descent, "step", step)
     models = []
     for k in (1, 16):
         press(first + k)
         models.append(interrupted(ANMINRegressor(**AUTO), X, y))
-        monkeypatch.setattr(Descent, "search", search)
+        monkeypatch.setattr(Descent, "step", step)
     assert np.array_equal(models[0].A_, models[1].A_)
     assert models[0].score(X, y) > 0.9
 
@@ -182,14 +183,14 @@ def test_early_stopping_keeps_what_the_rows_held_out_prefer(press):
 @pytest.mark.parametrize("k", [1, 4])
 def test_while_the_rows_held_out_are_looked_at(k, monkeypatch):
     X, y = ONE
-    error, left = Judge.error, iter(range(k - 1, -1, -1))
+    error, left = EarlyStopping.error, iter(range(k - 1, -1, -1))
 
-    def pressed(judge, network):
+    def pressed(judge, point):
         if next(left) == 0:
             raise KeyboardInterrupt
-        return error(judge, network)
+        return error(judge, point)
 
-    monkeypatch.setattr(Judge, "error", pressed)
+    monkeypatch.setattr(EarlyStopping, "error", pressed)
     model = interrupted(ANMINRegressor(early_stopping=True, **GIVEN), X, y)
     assert len(model.history_) == max(k - 1, 1)
     assert np.isfinite(model.predict(X)).all()
@@ -210,7 +211,7 @@ def test_before_there_is_a_network_it_goes_through(press, monkeypatch):
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(DirectStep, "visit", pressed)
+    monkeypatch.setattr(FormedLayer, "visit", pressed)
     for early in (False, True):
         with pytest.raises(KeyboardInterrupt):
             ANMINRegressor(early_stopping=early, **PAPER).fit(X, y)

@@ -4,15 +4,16 @@ What is odd but must work is in `test_odd_input.py`.
 """
 
 import re
+from time import perf_counter
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import make_data
+from conftest import in_solver, make_data
 from sklearn.exceptions import NotFittedError
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.solvers import Algorithm1
+from anmin.solvers import Algorithm1, Solver, VarPro
 
 N, D, H = 40, 2, 5
 X, Y = make_data(N, D)
@@ -21,7 +22,7 @@ NAN, INF = float("nan"), float("inf")
 
 def regressor(**kwargs):
     settings = {"n_hidden": H, "solver": "anmin", "lam": 1e-2, "max_iter": 3, "random_state": 0}
-    return ANMINRegressor(**(settings | kwargs))
+    return ANMINRegressor(**in_solver(**(settings | kwargs)))
 
 
 def replaced(array, value, at=0):
@@ -86,6 +87,7 @@ PARAMETER_ERRORS = {
     "n_hidden=2.5": ({"n_hidden": 2.5}, r"n_hidden.*2\.5"),
     "n_hidden='8'": ({"n_hidden": "8"}, r"n_hidden.*'8'"),
     "n_hidden=None": ({"n_hidden": None}, r"n_hidden.*None"),
+    "n_hidden=10**9": ({"n_hidden": 10**9}, r"n_hidden=1,000,000,000 needs .* GiB.*fewer units"),
     "slope=-0.1": ({"slope": -0.1}, r"slope.*-0\.1"),
     "slope=1": ({"slope": 1.0}, r"slope.*1\.0"),
     "slope=2": ({"slope": 2}, r"slope.*2"),
@@ -94,6 +96,7 @@ PARAMETER_ERRORS = {
     "lam=-1": ({"lam": -1.0}, r"lam.*-1"),
     "lam=NaN": ({"lam": NAN}, r"lam.*nan"),
     "lam=inf": ({"lam": INF}, r"lam.*inf"),
+    "lam=1e30": ({"lam": 1e30}, r"lam.*at least 0 and below 1e\+30; got 1e\+30"),
     "lam='small'": ({"lam": "small"}, r"lam.*small"),
     "lam=None": ({"lam": None}, r"lam.*None"),
     "max_iter=-1": ({"max_iter": -1}, r"max_iter.*-1"),
@@ -108,10 +111,16 @@ PARAMETER_ERRORS = {
     "batch_size='big'": ({"batch_size": "big"}, r"batch_size.*big"),
     "dtype='float16'": ({"dtype": "float16"}, r"dtype.*float16"),
     "dtype=int": ({"dtype": int}, r"dtype.*int"),
+    "linear_solver='lu'": ({"linear_solver": "lu"}, r"linear_solver.*'cholesky'.*lu"),
+    "n_init=0": ({"solver": VarPro(n_init=0)}, r"n_init.*\b0\b"),
+    "tol=-1": ({"solver": VarPro(tol=-1)}, r"tol.*-1"),
+    "patience=-1": ({"solver": VarPro(patience=-1)}, r"patience.*-1"),
     "solver='adam'": ({"solver": "adam"}, r"solver.*adam"),
     "solver=None": ({"solver": None}, r"solver.*None"),
     "solver=Algorithm1": ({"solver": Algorithm1}, r"solver.*Algorithm1"),
     "solver=3": ({"solver": 3}, r"solver.*3"),
+    "a solver without moves": ({"solver": Solver()}, r"subclass of anmin.solvers.Solver.*Solver()"),
+    "an estimator as solver": ({"solver": ANMINRegressor()}, r"'anmin', 'varpro'.*ANMINRegressor"),
     "standardize='yes'": ({"standardize": "yes"}, r"standardize.*yes"),
     "random_state='a'": ({"random_state": "a"}, r"'a'.*seed|random_state"),
     "random_state=-1": ({"random_state": -1}, r"[Ss]eed|random_state"),
@@ -143,10 +152,25 @@ PARAMETER_ERRORS = {
 def test_bad_parameters(estimator, case):
     parameters, words = case
     settings = {"n_hidden": H, "solver": "anmin", "lam": 1e-2, "max_iter": 3}
-    model = estimator(**(settings | parameters))
+    model = estimator(**in_solver(**(settings | parameters)))
     with pytest.raises((ValueError, TypeError)) as error:
         model.fit(X, np.arange(N) % 2)
     assert re.search(words, str(error.value), re.DOTALL), str(error.value)
+
+
+@pytest.mark.parametrize("name", ["tol", "n_init", "linear_solver", "dtype", "batch_size"])
+def test_what_an_expert_sets_belongs_to_the_solver(name):
+    with pytest.raises(TypeError, match=name):
+        ANMINRegressor(**{name: 1})
+
+
+@pytest.mark.parametrize("lam", [1e-2, "auto"])
+@pytest.mark.parametrize("solver", ["anmin", "varpro"])
+def test_more_units_than_memory_are_refused_at_once(lam, solver):
+    begin = perf_counter()
+    with pytest.raises(ValueError, match="n_hidden=1,000,000,000 needs at least"):
+        regressor(n_hidden=10**9, lam=lam, solver=solver).fit(X, Y)
+    assert perf_counter() - begin < 1.0
 
 
 def test_unknown_parameters_are_refused():

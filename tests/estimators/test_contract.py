@@ -6,7 +6,7 @@ comparing losses, must reach a loss as low.
 
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend, get_backend
@@ -56,7 +56,7 @@ def both(device, *, n=400, d=3, q=1, weighted=False, **settings):
     """The same fit on the CPU with NumPy and on the device."""
     X, y, w = rows(n, d, q, weighted)
     settings = {"n_hidden": 6, "lam": 1e-2, "max_iter": 5, "random_state": 0} | settings
-    models = [ANMINRegressor(device=where, **settings) for where in ("cpu", device)]
+    models = [ANMINRegressor(device=where, **in_solver(**settings)) for where in ("cpu", device)]
     return X, [model.fit(X, y, sample_weight=w) for model in models]
 
 
@@ -80,14 +80,14 @@ def test_direct_steps_give_the_same_network(device, case):
 @cases
 def test_conjugate_gradients_lead_to_the_same_losses(device, case):
     _, (ours, theirs) = both(device, solver="anmin", linear_solver="cg", **case)
-    np.testing.assert_allclose(theirs.loss_curve_[:3], ours.loss_curve_[:3], rtol=1e-2)
-    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.1)
+    np.testing.assert_allclose(theirs.loss_curve_[:3], ours.loss_curve_[:3], rtol=5e-3)
+    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.05)
 
 
 def test_single_precision_gives_the_same_network_to_its_digits(device):
     X, (ours, theirs) = both(device, solver="anmin", dtype="float32", q=2)
-    np.testing.assert_allclose(theirs.loss_curve_[:2], ours.loss_curve_[:2], rtol=1e-4)
-    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.05)
+    np.testing.assert_allclose(theirs.loss_curve_[:2], ours.loss_curve_[:2], rtol=1e-5)
+    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.02)
     assert theirs.A_.dtype == theirs.predict(X).dtype == np.float64
 
 
@@ -101,17 +101,17 @@ def test_a_degenerate_system_is_floored_alike(device):
 # ---- VarPro -------------------------------------------------------------------------------------
 
 
-def compare_varpro(device, rtol, **case):
-    """The same first steps; later ones may part, so the best loss of three seeds is compared."""
+def compare_varpro(device, same, rtol, **case):
+    """The `same` first losses; later ones may part, so the best of three seeds is compared."""
     losses = []
     for seed in range(3):
         _, models = both(device, max_iter=40, lam=1e-3, random_state=seed, **case)
         curves = [model.loss_curve_ for model in models]
-        np.testing.assert_allclose(curves[1][:2], curves[0][:2], rtol=rtol)
+        np.testing.assert_allclose(curves[1][:same], curves[0][:same], rtol=rtol)
         assert (np.diff(curves[1]) <= 0).all()
         losses.append([model.loss_ for model in models])
     ours, theirs = np.min(losses, axis=0)
-    assert theirs == pytest.approx(ours, rel=0.4)
+    assert theirs == pytest.approx(ours, rel=0.1)
 
 
 @pytest.mark.slow
@@ -119,25 +119,26 @@ def compare_varpro(device, rtol, **case):
 @pytest.mark.parametrize("linear_solver", ["cholesky", "cg"])
 def test_varpro_reaches_a_loss_as_low(device, case, linear_solver):
     case = case | {"n_hidden": min(case.get("n_hidden", 6), 20), "linear_solver": linear_solver}
-    compare_varpro(device, 1e-3, **case)
+    compare_varpro(device, 4, 1e-5, **case)
 
 
 def test_varpro_in_single_precision(device):
-    compare_varpro(device, 1e-2, dtype="float32")
+    compare_varpro(device, 2, 1e-3, dtype="float32")
 
 
 def test_more_than_a_word_of_units(device):
     _, (ours, theirs) = both(device, d=1, n_hidden=70, max_iter=5, lam=1e-4)
-    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.2)
+    np.testing.assert_allclose(theirs.loss_curve_, ours.loss_curve_, rtol=1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [1, 2])
 def test_an_automatic_penalty(device, q):
     X, (ours, theirs) = both(device, lam="auto", max_iter=None, q=q)
-    assert theirs.lam_ == pytest.approx(ours.lam_, rel=3.01)
-    for model in (ours, theirs):
-        assert model.score(X, make_data(400, 3, q)[1]) > 0.8
+    assert theirs.lam_ == pytest.approx(ours.lam_, rel=1e-6)
+    assert theirs.loss_ == pytest.approx(ours.loss_, rel=1e-3)
+    assert theirs.n_hidden_ == ours.n_hidden_
+    assert ours.score(X, make_data(400, 3, q)[1]) > 0.8
 
 
 def test_a_classifier(device):
@@ -170,9 +171,9 @@ def test_streamed_rows_give_the_same_answer(monkeypatch, device, backend, settin
     where = "cpu" if backend is NumpyBackend else device
     X, y, w = rows(9000, 2, 2, weighted=True)
     settings = {"lam": 1e-2, "max_iter": 4, "batch_size": 4096, "random_state": 0} | settings
-    kept = ANMINRegressor(5, device=where, **settings).fit(X, y, sample_weight=w)
+    kept = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
     monkeypatch.setattr(backend, "room", 0)
-    streamed = ANMINRegressor(5, device=where, **settings).fit(X, y, sample_weight=w)
+    streamed = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
     np.testing.assert_allclose(streamed.loss_curve_, kept.loss_curve_, rtol=1e-8)
     np.testing.assert_allclose(streamed.predict(X), kept.predict(X), rtol=1e-6, atol=1e-6)
 

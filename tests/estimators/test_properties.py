@@ -1,6 +1,7 @@
 """Properties that hold for any small problem, searched by hypothesis."""
 
 import numpy as np
+from conftest import in_solver
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -47,7 +48,7 @@ def smooth_problems(draw):
 
 
 def fit(X, Y, w, parameters):
-    return ANMINRegressor(solver="anmin", **parameters).fit(X, Y, sample_weight=w)
+    return ANMINRegressor(**in_solver("anmin", **parameters)).fit(X, Y, sample_weight=w)
 
 
 def forward(model, X):

@@ -5,18 +5,18 @@ from time import perf_counter
 import numpy as np
 import pytest
 import sklearn
-from conftest import activate, make_data, standardised
+from conftest import Recorder, activate, in_solver, make_data, standardised
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from anmin import ANMINRegressor
-from anmin.solvers import VarPro
+from anmin.solvers import Algorithm1, VarPro
 
 SETTINGS = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 
 
 def fit(X, y, w=None, **kwargs):
-    return ANMINRegressor(**(SETTINGS | kwargs)).fit(X, y, sample_weight=w)
+    return ANMINRegressor(**in_solver(**(SETTINGS | kwargs))).fit(X, y, sample_weight=w)
 
 
 def mse(model, X, y, w=None):
@@ -86,6 +86,17 @@ def test_never_above_least_squares(n_hidden, weighted, max_iter):
     assert mse(model, X, y, w) <= mse(line, X, y, w) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("max_iter", [0, 1, 3, 8])
+def test_never_above_least_squares_where_a_sample_comes_first(max_iter):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    y = X @ [1.0, -2.0] + rng.standard_cauchy(3000)
+    line = LinearRegression().fit(X, y)
+    A = np.array([[-9.0, -9.0], [0.1, 0.0], [0.0, 0.1]])  # fires nowhere
+    model = fit(X, y, lam=1e-12, n_hidden=2, init=A, max_iter=max_iter)
+    assert mse(model, X, y) <= mse(line, X, y) * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("n_hidden", [1, 2, 3])
 @pytest.mark.parametrize("max_iter", [0, 30])
 def test_never_above_reduced_rank_regression(n_hidden, max_iter):
@@ -146,8 +157,6 @@ def test_it_stops_when_it_has_converged():
 def test_a_callback_stops_it():
     if not hasattr(ANMINRegressor, "set_callbacks"):
         pytest.skip(f"scikit-learn {sklearn.__version__} has no callbacks")
-    from test_callbacks import Recorder
-
     X, y = make_data(100, 2)
     model = ANMINRegressor(**SETTINGS).set_callbacks(Recorder(stop=3)).fit(X, y)
     assert model.n_iter_ == 4  # the callback counts from 0
@@ -217,16 +226,28 @@ def test_odd_data_do_no_harm(X, y, linear_solver, lam):
     assert mse(model, X, y) <= y.var() * (1 + 1e-9) + 1e-20
 
 
-@pytest.mark.parametrize("scale", [1e-8, 1e-4, 1e4, 1e8])
-def test_the_scale_of_y_does_not_matter_at_a_scaled_penalty(scale):
-    """s f has the loss s² L at the penalty s lam, once both layers share the factor s."""
+def scaled(s):
+    """The fit of s y at the penalty s lam, from a start where both layers share the factor s."""
     X, y = make_data(100, 2)
-    one = fit(X, y - y.mean(), lam=1e-3, max_iter=10)
-    other = fit(X, scale * (y - y.mean()), lam=scale * 1e-3, max_iter=10)
-    # b0 shares nothing, so its penalty differs: negligible, but not 0.
-    assert other.loss_ / scale**2 == pytest.approx(one.loss_, rel=0.3)
-    spread = (y - y.mean()).std()
-    assert np.sqrt(np.mean((other.predict(X) / scale - one.predict(X)) ** 2)) < 0.2 * spread
+    A = np.random.default_rng(0).normal(size=(3, 6))
+    return fit(X, s * (y - y.mean()), lam=s * 1e-3, init=s**0.5 * A, max_iter=5)
+
+
+SCALES = [(1e-4, 1e-9, 0.15), (1e-9, 1e-12, 1e-3), (1e8, 1e12, 1e-3)]
+
+
+@pytest.mark.parametrize(("scale", "more", "tol"), SCALES)
+def test_the_scale_of_y_does_not_matter_at_a_scaled_penalty(scale, more, tol):
+    """s f has the loss s² L at the penalty s lam.
+
+    b0 shares no factor: it is free where y is small, and 0 where y is large.
+    """
+    one, other = scaled(scale), scaled(more)
+    assert other.loss_curve_[0] / more**2 == pytest.approx(one.loss_curve_[0] / scale**2, rel=1e-4)
+    assert other.loss_ / more**2 == pytest.approx(one.loss_ / scale**2, rel=tol)
+    X, y = make_data(100, 2)
+    difference = other.predict(X) / more - one.predict(X) / scale
+    assert np.sqrt(np.mean(difference**2)) < tol * y.std()
 
 
 def test_units_that_start_dead_come_alive():
@@ -270,13 +291,24 @@ def test_patience_is_checked(patience):
         fit(X, y, solver=VarPro(patience=patience))
 
 
+@pytest.mark.parametrize("tol", [-1e-3, float("nan"), "small", None])
+def test_tol_is_checked(tol):
+    with pytest.raises(ValueError, match="tol must be a finite number"):
+        fit(*make_data(20, 1), solver=VarPro(tol=tol))
+
+
+@pytest.mark.parametrize("n_init", [0, -1, 1.5, "many", None])
+def test_n_init_is_checked(n_init):
+    with pytest.raises(ValueError, match="n_init must be a whole number"):
+        fit(*make_data(20, 1), solver=VarPro(n_init=n_init))
+
+
+@pytest.mark.parametrize("linear_solver", ["lu", None, 3])
+def test_linear_solver_is_checked(linear_solver):
+    with pytest.raises(ValueError, match="linear_solver must be one of 'auto', 'cholesky', 'cg'"):
+        fit(*make_data(20, 1), solver=VarPro(linear_solver=linear_solver))
+
+
 def test_the_papers_algorithm_has_one_start():
-    X, y = make_data(60, 2)
-    with pytest.raises(ValueError, match=r"n_init=3 needs solver=.varpro."):
-        ANMINRegressor(4, solver="anmin", lam=1e-3, n_init=3).fit(X, y)
-
-
-def test_something_must_be_held_out():
-    X, y = make_data(60, 2)
-    with pytest.raises(ValueError, match="validation_fraction must be"):
-        ANMINRegressor(4, validation_fraction=0).fit(X, y)
+    with pytest.raises(TypeError, match="n_init"):
+        Algorithm1(n_init=3)

@@ -44,7 +44,7 @@ def solve(
     found = tidy(problem, point) if solver.removes_idle_units else Tidy(point)
     s, history = engine.unit, engine.history
     loss = found.point.loss * s**2
-    if engine.held_out is None and loss < history[-1].loss and solver.removes_idle_units:
+    if engine.held_out is None and loss < min(step.loss for step in history):
         history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * s**2)
     path = [
         replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)

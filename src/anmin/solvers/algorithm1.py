@@ -100,6 +100,7 @@ class Algorithm1(Solver):
         except Ended as ended:
             finished = ended.status is Status.OUT_OF_ITERATIONS
             status = Status.FINISHED if finished else ended.status
+            last = ended.visit or last
         return Conclusion(status, None if self.keep == "best" else last.point)
 
     def iterate(self, layer: HiddenLayer, here: Visit, fresh: np.ndarray | None) -> Visit | None:

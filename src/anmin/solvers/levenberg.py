@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 
 from anmin.backends import Array
-from anmin.moves import Move, Moves, Stage, Visit
+from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.sources.draws import draw
@@ -108,7 +108,11 @@ def descend(
     losses, before = [point.loss], None
     while len(losses) <= stop.steps:
         step = partial(descent.step, point, mu, before)
-        visit = yield Move(step, descent.problem, point.A, stage)
+        try:
+            visit = yield Move(step, descent.problem, point.A, stage)
+        except Spent as ended:
+            ended.visit = Visit(point)  # as far as it came
+            raise
         before, point, mu = point.A, visit.point, visit.facts["damping"]
         losses.append(point.loss)
         if visit.facts["stuck"] or len(losses) > 5 and (

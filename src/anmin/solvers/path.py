@@ -191,21 +191,25 @@ def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -
                 stop = Stop(STEPS, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
-            look = partial(judged, here, judge, point)
-            visit = yield Move(look, here, point.A, stage, "look")
-            run.points.append(point)
-            run.errors.append(visit.facts["held_out_mse"])
+            yield from enter(run, here, judge, point, stage)
             waited = len(run.errors) - 1 - int(np.argmin(run.errors)) >= PATIENCE
             if point.mse < EXACT or (waited and lam < first / WAIT):
                 break
             lam /= FACTOR
         run.cut = False
-    except Spent:
-        if not run.points and point.A.shape[1]:  # better than nothing
-            visit = yield Move(partial(judged, here, judge, point), here, point.A, stage, "look")
-            run.points.append(point)
-            run.errors.append(visit.facts["held_out_mse"])
+    except Spent as ended:
+        reached = point if ended.visit is None else ended.visit.point
+        if reached is not point or (point.A.shape[1] and not run.points):
+            yield from enter(run, here, judge, prune(here, reached), stage)
     return run
+
+
+def enter(run: Run, problem: Problem, judge: Source, point: Point, stage: Stage) -> Moves[None]:
+    """Judge a point on the held-out rows, and note both."""
+    look = partial(judged, problem, judge, point)
+    visit = yield Move(look, problem, point.A, stage, "look")
+    run.points.append(point)
+    run.errors.append(visit.facts["held_out_mse"])
 
 
 def judged(problem: Problem, judge: Source, point: Point) -> Visit:
@@ -224,6 +228,6 @@ def refit(problem: Problem, starts: list[Array], rng: np.random.RandomState) -> 
             if point.A.shape[1]:
                 stop, stage = Stop(3 * STEPS), Stage("refit", "part")
                 points.append((yield from descend(descent, point, stop, stage)))
-    except Spent:
-        pass
+    except Spent as ended:
+        points += [] if ended.visit is None else [ended.visit.point]
     return min(points, key=lambda point: point.loss)

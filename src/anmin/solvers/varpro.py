@@ -113,12 +113,17 @@ class VarPro(Solver):
         self, descent: Descent, point: Point, stage: Stage, patience: int,
         rng: np.random.RandomState,
     ) -> Moves[Point]:  # fmt: skip
-        """Descend, let the linear model compete, then explore."""
-        problem, h = descent.problem, point.A.shape[1]
-        point = yield from descend(descent, point, Stop(tol=self.tol), stage)
+        """Descend, let the linear model compete, also where the budget is spent, then explore."""
+        problem, h, spent = descent.problem, point.A.shape[1], None
+        try:
+            point = yield from descend(descent, point, Stop(tol=self.tol), stage)
+        except Spent as ended:
+            point, spent = ended.best or point, ended.status
         A = linear_start(problem, h)
         linear = yield Move(lambda: Visit(problem.at(A)), problem, A, stage, "look")
         point = min(point, linear.point, key=by_loss)
+        if spent is not None:
+            raise Spent(spent, point)
         explore, failures = replace(stage, phase="explore"), 0
         while failures < patience:
             drop = choose(problem, point, max(1, round(h / 10)), rng)
@@ -147,7 +152,8 @@ class VarPro(Solver):
                 for k, point in enumerate(points):
                     points[k] = yield from descend(descent, point, stop, stage)
                 points = sorted(points, key=by_loss)[: (len(points) + 1) // 2]
-        except Spent:
+        except Spent as ended:
+            points[k] = points[k] if ended.visit is None else ended.visit.point
             points.sort(key=by_loss)
         return problem.backend.to_numpy(points[0].A)
 

@@ -1,24 +1,40 @@
 """lam="auto": the penalty is walked down and chosen on held-out rows."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data, make_problem
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.solvers import Algorithm1
+from anmin.engine import Budget, Engine, listening
+from anmin.moves import Conclusion, Spent, Stage
+from anmin.solvers import Algorithm1, Search, Start, VarPro
+from anmin.solvers.path import (
+    LOWEST,
+    PATH_SHARE,
+    choose_penalty,
+    grow,
+    held_out_parts,
+    prune,
+    refit,
+    walk,
+    with_chosen_penalty,
+)  # fmt: skip
+from anmin.status import Status
 
 pytestmark = pytest.mark.slow
 
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs
-    return ANMINRegressor(**settings).fit(X, y, sample_weight=w)
+    return ANMINRegressor(**in_solver(**settings)).fit(X, y, sample_weight=w)
 
 
 def check_path(model, most):
@@ -153,13 +169,33 @@ def test_a_generator_of_splits():
 
 def test_the_share_held_out_counts():
     X, y = make_data(150, 2)
-    assert fit(X, y, validation_fraction=0.1).path_ != fit(X, y, validation_fraction=0.4).path_
+    assert fit(X, y, cv=0.1).path_ != fit(X, y, cv=0.4).path_
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, 2, "some", None])
-def test_the_share_is_checked(data, fraction):
-    with pytest.raises(ValueError, match="validation_fraction must be"):
-        fit(*data, validation_fraction=fraction)
+@pytest.mark.parametrize("share", [-0.1, 0.0, 1.0, 2.5, float("nan"), float("inf")])
+def test_the_share_is_checked(data, share):
+    with pytest.raises(ValueError, match=r"cv must be a finite number.* below 1; got"):
+        fit(*data, cv=share)
+
+
+@pytest.mark.parametrize(
+    ("n", "search", "n_init", "parts"),
+    [
+        (150, Search(0.25), 1, 3),
+        (150, Search(0.25, folds=2), 1, 2),
+        (150, Search(0.25), 4, 4),
+        (150, Search(0.25, max_iter=60), 4, 1),  # a path takes a hundred steps
+        (5000, Search(0.2), 1, 1),
+        (150, Search(0.6), 1, 2),  # there are no more rows
+    ],
+)
+def test_the_parts_that_are_held_out(n, search, n_init, parts):
+    found = held_out_parts(n, search, n_init, np.random.RandomState(0))
+    assert len(found) == parts
+    for train, out in found:
+        assert sorted([*train, *out]) == list(range(n))
+    assert len(found[0][1]) == round(search.fraction * n)
+    assert sum(len(out) for _, out in found) == len(set().union(*(out for _, out in found)))
 
 
 PARTS = {
@@ -196,10 +232,10 @@ def test_lists_and_masks_are_splits(data):
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}])
 def test_a_row_is_left_to_fit_on(settings):
     X, y = make_data(10, 2)
-    assert np.isfinite(fit(X, y, validation_fraction=0.99, **settings).predict(X)).all()
+    assert np.isfinite(fit(X, y, cv=0.99, **settings).predict(X)).all()
 
 
-@pytest.mark.parametrize("cv", [0, -1])
+@pytest.mark.parametrize("cv", [0, -1, True])
 def test_cv_is_checked(data, cv):
     with pytest.raises(ValueError, match="cv must be"):
         fit(*data, cv=cv)
@@ -227,6 +263,183 @@ def test_the_papers_algorithm_takes_the_papers_penalty(solver):
     assert fit(X, y, solver=solver, max_iter=2).loss_curve_ == explicit.loss_curve_
 
 
+# ---- the stages ---------------------------------------------------------------------------------
+
+
+def drive(moves, budget=None):
+    """What a generator of moves returns, the engine that drove it, and the steps that it told."""
+    found, heard = [], []
+
+    def through():
+        found.append((yield from moves))
+        return Conclusion(Status.CONVERGED)
+
+    engine = Engine(budget or Budget())
+    engine.listeners.append(lambda step, _: heard.append(step))
+    engine.run(through())
+    return found[0], engine, heard
+
+
+def parts(n=200, q=1):
+    problem = make_problem(*make_data(n, 2, q))
+    rows = np.arange(n)
+    out = rows % 5 == 0
+    return problem, problem.source.part(rows[~out]), problem.source.part(rows[out])
+
+
+def test_a_walk_goes_down_the_penalties():
+    problem, train, out = parts()
+    part, start = replace(problem, source=train), Start(8, np.random.RandomState(0))
+    run, engine, heard = drive(walk(part, out, 0.3, start, Stage("path", "part")))
+    assert not run.cut
+    assert len(run.points) == len(run.errors) > 3
+    assert max(point.A.shape[1] for point in run.points) <= 8
+    looks = [step for step in heard if step.held_out_mse == step.held_out_mse]
+    assert [step.held_out_mse for step in looks] == run.errors
+    np.testing.assert_allclose([step.lam for step in looks], 0.3 / 3.0 ** np.arange(len(looks)))
+    for point, error in zip(run.points, run.errors, strict=True):
+        batch = out.rows(slice(0, len(out)))
+        R = np.maximum(batch.X @ point.A, 0) @ point.W[:-1] + point.W[-1] - batch.Y
+        assert error == pytest.approx((R**2).sum(1).mean(), rel=1e-9)
+    assert engine.history == []
+
+
+@pytest.mark.parametrize("steps", [0, 1, 12])
+def test_a_walk_that_is_cut_has_what_it_found(steps):
+    problem, train, out = parts()
+    part, start = replace(problem, source=train), Start(8, np.random.RandomState(0))
+    walked = walk(part, out, 0.3, start, Stage("path", "part"))
+    run, _, heard = drive(walked, Budget(steps))
+    assert run.cut
+    assert len(run.points) == len(run.errors) >= 1
+    assert sum(step.held_out_mse != step.held_out_mse for step in heard) == steps
+
+
+def test_the_steps_of_a_walk_that_is_cut_are_not_lost():
+    """Each step counts, though the penalty that it belongs to is not done with."""
+    problem, train, out = parts()
+    part, losses = replace(problem, source=train), []
+    for steps in range(8):
+        start = Start(8, np.random.RandomState(0))
+        run, *_ = drive(walk(part, out, 0.1, start, Stage("path", "part")), Budget(steps))
+        losses.append(run.points[0].loss)
+    assert losses == sorted(losses, reverse=True)
+    assert len(set(losses)) > 4
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_the_path_keeps_to_its_share_of_the_budget(folds):
+    problem, *_ = parts()
+    search, start = Search(folds=folds, max_iter=60), Start(8, np.random.RandomState(0))
+    choice, engine, heard = drive(choose_penalty(VarPro(), problem, start, search), Budget(60))
+    steps = [step for step in heard if step.held_out_mse != step.held_out_mse]
+    assert len(steps) <= np.ceil(PATH_SHARE * 60)
+    assert all(step.share <= PATH_SHARE + 1 / 60 for step in heard)
+    assert len(choice.starts) == folds
+    best = min(choice.path, key=lambda step: step.held_out_mse)
+    assert choice.lam == best.lam > LOWEST
+    assert engine.budget.iterations == len(steps)
+
+
+def test_the_stages_come_in_order():
+    problem, *_ = parts()
+    start, heard = Start(8, np.random.RandomState(0)), []
+    engine = Engine(Budget(300))
+    engine.listeners.append(lambda step, _: heard.append(step.phase))
+    end = engine.run(with_chosen_penalty(VarPro(), problem, start, Search(max_iter=300)))
+    order = [phase for k, phase in enumerate(heard) if k == 0 or heard[k - 1] != phase]
+    assert order[:3] == ["path", "refit", "descend"]
+    assert set(order[3:]) <= {"explore", "descend"}
+    assert not end.path_cut
+    assert len(end.path) > 3
+
+
+def test_new_neurons_lower_the_loss_and_keep_to_their_number():
+    problem, *_ = parts()
+    empty = problem.at(np.zeros((3, 0)))
+    for room in (1, 4, 9):
+        grown = grow(problem, empty, room, np.random.RandomState(0))
+        assert 1 <= grown.A.shape[1] <= room
+        assert grown.loss < empty.loss
+    nothing = replace(problem, lam=1e3)  # more than any neuron is worth
+    assert grow(nothing, empty, 9, np.random.RandomState(0)) is empty
+
+
+def test_neurons_that_do_nothing_are_dropped():
+    problem, *_ = parts()
+    A = np.random.default_rng(0).normal(size=(3, 5))
+    A[:, 1] = [-100.0, 0.0, 0.0]  # never fires
+    point = problem.balance(problem.at(A))
+    kept = prune(problem, point)
+    X = problem.source.rows(slice(0, 200)).X
+    assert 0 < kept.A.shape[1] < 5
+    assert (X @ kept.A > 0).any(axis=0).all()
+    assert kept.loss < point.loss
+    assert prune(problem, kept) is kept
+
+
+def test_the_best_start_is_taken_up():
+    problem, *_ = parts()
+    rng = np.random.default_rng(0)
+    starts = [rng.normal(size=(3, 4)) for _ in range(3)]
+    starts.sort(key=lambda A: problem.balance(problem.at(A)).loss)
+    alone = [problem.balance(problem.at(A)).loss for A in starts]
+    best, _, heard = drive(refit(problem, starts, np.random.RandomState(0)))
+    assert best.loss < min(alone)
+    assert {step.phase for step in heard} == {"refit"}
+    some, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(2))
+    assert best.loss < some.loss < alone[0]
+    assert len(heard) == 2
+    kept, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(0))
+    assert kept.loss == min(alone)
+    assert heard == []
+    single, _, heard = drive(refit(problem, starts[:1], np.random.RandomState(0)))
+    assert (single.loss, heard) == (alone[0], [])
+
+
+# ---- no budget ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [({"max_iter": 0}, "out of iterations"), ({"max_time": 0.0}, "out of time")],
+)
+def test_without_a_budget_there_is_a_network_of_the_first_penalty(limits, status):
+    X, y = make_data(300, 3)
+    model = fit(X, y, **limits)
+    assert model.n_hidden_ > 0
+    assert model.report().status == status
+    assert model.n_iter_ == 0
+    assert model.score(X, y) > 0.1
+
+
+def test_nothing_fitted_is_said(monkeypatch):
+    """0 units with the word "converged" would be a lie."""
+    monkeypatch.setattr("anmin.solvers.path.grow", lambda problem, point, h, rng: out_of_time())
+    X, y = make_data(300, 3)
+    with pytest.warns(ConvergenceWarning, match=r"Nothing fitted: .* Raise max_time or max_iter"):
+        model = fit(X, y)
+    assert model.n_hidden_ == 0
+    assert model.report().status == "nothing fitted"
+    np.testing.assert_allclose(model.predict(X), y.mean())
+
+
+def out_of_time():
+    raise Spent(Status.OUT_OF_TIME)
+
+
+def test_a_listener_stops_the_path():
+    X, y = make_data(300, 3)
+    for after in (1, 5, 30):
+        with listening(
+            lambda step, _, after=after: step.phase == "path" and step.iteration == after
+        ):
+            model = fit(X, y)
+        assert model.report().status == "interrupted"
+        assert model.n_hidden_ > 0
+        assert model.score(X, y) > 0.1
+
+
 # ---- the number of units ------------------------------------------------------------------------
 
 
@@ -241,7 +454,7 @@ def test_the_number_of_units_can_be_found():
 
 @pytest.mark.parametrize("settings", [{"lam": 1e-3}, {"solver": "anmin"}, {"solver": Algorithm1()}])
 def test_the_number_of_units_needs_a_path(data, settings):
-    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and solver="varpro"'):
+    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and a solver'):
         fit(*data, n_hidden="auto", **settings)
 
 
