@@ -37,7 +37,7 @@ from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
-HUGE = 1e30  # a penalty that leaves nothing of any network
+HUGE = 1e250  # a penalty that leaves nothing of any network
 
 
 class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):

@@ -124,7 +124,9 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
     """
 
     @extended(BaseANMIN)
-    def __init__(self, n_hidden: int | str = 64, *, class_weight: Any = None, **shared: Any) -> None:
+    def __init__(
+        self, n_hidden: int | str = 64, *, class_weight: Any = None, **shared: Any
+    ) -> None:
         super().__init__(n_hidden, **shared)
         self.class_weight = class_weight
 

@@ -26,7 +26,7 @@ def test_every_call_is_there_with_the_same_arguments(make_backend, name):
 def test_no_call_beside_the_protocol_is_needed(make_backend):
     """What one backend has more is its own affair: threads, on the CPU."""
     public = {name for name in dir(type(make_backend())) if not name.startswith("_")}
-    assert public - set(CALLS) <= {"map_blocks", "each_share"}
+    assert public - set(CALLS) <= {"map_groups", "workers", "each_share"}
 
 
 @BACKENDS

@@ -22,8 +22,8 @@ from anmin.logfile import HEAD, LENGTH, LONGEST, CheckpointError, Log, encode, h
 from anmin.moves import Move, Visit
 from anmin.solvers import Algorithm1, VarPro
 from anmin.solvers.levenberg import Descent
-from anmin.stats import Counts
 from anmin.status import Status
+from anmin.sums.patterns import Counts
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "max_iter": 20, "random_state": 0}

@@ -16,14 +16,14 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.history import Budget, Fit
+from anmin.history import Fit
 from anmin.inspect import Report
 from anmin.inspect.report import status_of
 from anmin.inspect.report_text import SMALL
-from anmin.status import Status
 from anmin.solvers import Algorithm1, Problem, audit
 from anmin.solvers.audit import curvature, negative_eigenvalues
 from anmin.sources import ArraySource, Scaling
+from anmin.status import Status
 
 SETTINGS = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 VARIETY = {
@@ -115,7 +115,7 @@ def test_a_large_gradient_is_never_called_converged():
     report = model.report()
     assert report.status == ("converged" if report.gradient_cosine**2 <= SMALL else "settled")
     done = Fit(model._network, model.loss_, model.history_, Status.CONVERGED)
-    assert status_of(done, Budget(400), cosine=0.1)[0] == "settled"
+    assert status_of(done, cosine=0.1)[0] == "settled"
 
 
 # ---- hidden system ------------------------------------------------------------------------------
@@ -382,13 +382,13 @@ def test_status(status, kwargs):
 def test_interrupted():
     model = fit(*make_data(100, 2), max_iter=2)
     done = Fit(model._network, model.loss_, model.history_, Status.INTERRUPTED)
-    assert status_of(done, Budget(10), cosine=0.0) == ("interrupted", Status.INTERRUPTED.value)
+    assert status_of(done, cosine=0.0) == ("interrupted", Status.INTERRUPTED.value)
 
 
 @pytest.mark.parametrize("status", Status)
 def test_every_status_has_a_name_and_its_own_message(status):
     done = SimpleNamespace(status=status)
-    name, message = status_of(done, Budget(10), cosine=0.0)
+    name, message = status_of(done, cosine=0.0)
     steps = {Status.START, Status.SOLVED, Status.FLOORED, Status.REINITIALISED}
     if status in steps:
         assert name == "finished"

@@ -78,7 +78,7 @@ def test_conjugate_gradients_follow_the_factor(n_hidden):
     formed, products = (
         fit(X, y, n_hidden=n_hidden, linear_solver=how, max_iter=1) for how in ("cholesky", "cg")
     )
-    np.testing.assert_allclose(products.loss_curve_, formed.loss_curve_, rtol=5e-3)
+    np.testing.assert_allclose(products.loss_curve_, formed.loss_curve_, rtol=1e-2)
     assert np.isnan([step.logdet for step in products.history_]).all()
     assert np.isfinite([step.logdet for step in formed.history_[1:]]).all()
 

@@ -1,6 +1,6 @@
 """The facts of a finished network, against slow arithmetic, on both backends and precisions."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from conftest import activate
 
 from anmin.network import Network
 from anmin.solvers.audit import audit, curvature, negative_eigenvalues, rank_floor, repeats, spread
-from anmin.solvers.frozen import DirectStep
+from anmin.solvers.frozen import FormedLayer
+from anmin.status import Status
 
 TIGHT = {"float64": 1e-9, "float32": 1e-4}
 
@@ -37,7 +38,7 @@ class Setting:
         return ((self.Y - F) ** 2).sum() / self.n + self.problem.lam * (point**2).sum()
 
     def audit(self):
-        return audit(self.problem, SimpleNamespace(network=self.network, lam=None), 4)
+        return audit(self.problem, self.network, 4)
 
 
 @BACKENDS
@@ -75,11 +76,11 @@ def test_the_cosine_is_the_share_that_one_weight_can_gain(make_backend, dtype, r
 @PRECISIONS
 def test_the_gain_is_what_the_hidden_step_takes(make_backend, dtype, rtol):
     problem = make_problem(make_backend(dtype))
-    layer = DirectStep(problem)
-    here = layer.visit(start(problem))
-    step = layer.step(here, -1e6, 1e-300)
+    layer = FormedLayer(problem)
+    here = layer.visit(start(problem), None, Status.START)
+    step = layer.step(here.point, -1e6, 1e-300)
     net = problem.network(here.point)
-    found = audit(problem, SimpleNamespace(network=net, lam=None), 4)
+    found = audit(problem, net, 4)
     fall = (here.point.loss - step.frozen_loss) / here.point.loss
     assert found.system.gain == pytest.approx(fall, rel=TIGHT[dtype] * 100)
     assert (found.system.rank, found.system.rows) == (16, 300)
@@ -119,7 +120,7 @@ def test_units_are_counted_by_kind(make_backend):
     B = np.ones((6, 1))
     B[1] = 1e-12
     net = Network(A, B, np.zeros(1), problem.slope)
-    found = audit(problem, SimpleNamespace(network=net, lam=0.0), 6)
+    found = audit(replace(problem, lam=0.0), net, 6)
     assert (found.dead, found.off, found.always_on) == (1, 1, 1)
     assert (found.duplicates, found.mirrored) == (1, 1)
 
@@ -156,6 +157,6 @@ def test_no_units_and_too_many_unknowns_are_said_so():
     none = Network(np.zeros((4, 0)), np.zeros((0, 2)), np.zeros(2))
     many = Network(np.ones((4, 400)), np.ones((400, 2)), np.zeros(2))
     for net, why in ((none, "no hidden units"), (many, "1,600 unknowns")):
-        found = audit(problem, SimpleNamespace(network=net, lam=None), 4)
+        found = audit(problem, net, 4)
         assert found.system is None
         assert why in found.unformed

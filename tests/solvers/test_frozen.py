@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend, start
-from conftest import make_data
+from conftest import in_solver, make_data
 
 from anmin import ANMINRegressor
-from anmin.solvers.frozen import DirectStep, Iterate, ProductStep, hidden_steps
+from anmin.solvers.frozen import FormedLayer, ProductLayer, hidden_layer
 from anmin.solvers.problem import gradient
+from anmin.status import Status
 
 NEVER, NOTHING = -1e6, 1e-300  # tau and floor that leave a sound system alone
 
@@ -30,7 +31,7 @@ def frozen_loss(problem, here, A):
 def test_one_visit_gives_the_output_layer_and_the_loss(make_backend, dtype, rtol):
     problem = make_problem(make_backend(dtype))
     A = start(problem)
-    here, plain = DirectStep(problem).visit(A), problem.at(A)
+    here, plain = FormedLayer(problem).visit(A, None, Status.START), problem.at(A)
     assert here.point.loss == pytest.approx(plain.loss, rel=1e-12)
     found, wanted = (problem.backend.to_numpy(z.W) for z in (here.point, plain))
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
@@ -41,9 +42,9 @@ def test_one_visit_gives_the_output_layer_and_the_loss(make_backend, dtype, rtol
 def test_the_step_leads_to_the_minimum_for_the_pattern(make_backend, dtype, rtol):
     """No slope is left there, and what was promised is what Eq. (5) gives."""
     problem = make_problem(make_backend(dtype))
-    layer = DirectStep(problem)
-    here = layer.visit(start(problem))
-    step = layer.step(here, NEVER, NOTHING)
+    layer = FormedLayer(problem)
+    here = layer.visit(start(problem), None, Status.START)
+    step = layer.step(here.point, NEVER, NOTHING)
     assert not step.solution.floored
     least = frozen_loss(problem, here, step.A)
     assert step.frozen_loss == pytest.approx(least, rel=rtol)
@@ -59,9 +60,11 @@ def test_the_step_leads_to_the_minimum_for_the_pattern(make_backend, dtype, rtol
 @BACKENDS
 def test_conjugate_gradients_come_to_the_same_step(make_backend):
     problem = make_problem(make_backend())
-    layers = DirectStep(problem), ProductStep(problem)
-    one, other = (layer.visit(start(problem)) for layer in layers)
-    a, b = (layer.step(z, NEVER, NOTHING) for layer, z in zip(layers, (one, other), strict=True))
+    layers = FormedLayer(problem), ProductLayer(problem)
+    one, other = (layer.visit(start(problem), None, Status.START) for layer in layers)
+    a, b = (
+        layer.step(z.point, NEVER, NOTHING) for layer, z in zip(layers, (one, other), strict=True)
+    )
     fall = one.point.loss - frozen_loss(problem, one, a.A)
     assert one.point.loss - frozen_loss(problem, other, b.A) >= 0.99 * fall
     assert b.frozen_loss == pytest.approx(a.frozen_loss, rel=0.01)
@@ -69,19 +72,19 @@ def test_conjugate_gradients_come_to_the_same_step(make_backend):
 
 def test_a_step_from_a_log_forms_its_sums_anew():
     problem = make_problem(numpy_backend())
-    layer = DirectStep(problem)
-    here = layer.visit(start(problem))
-    bare = Iterate(here.point, here.counts)
-    one, other = (layer.step(z, NEVER, NOTHING) for z in (here, bare))
+    layer = FormedLayer(problem)
+    here = layer.visit(start(problem), None, Status.START)
+    one, other = (z.step(here.point, NEVER, NOTHING) for z in (layer, FormedLayer(problem)))
     np.testing.assert_array_equal(one.A, other.A)
 
 
 @pytest.mark.parametrize(
-    ("linear_solver", "kind"), [("cholesky", DirectStep), ("cg", ProductStep), ("auto", DirectStep)]
+    ("linear_solver", "kind"),
+    [("cholesky", FormedLayer), ("cg", ProductLayer), ("auto", FormedLayer)],
 )
 def test_the_form_is_that_asked_for(linear_solver, kind):
     problem = make_problem(numpy_backend(), linear_solver=linear_solver)
-    assert isinstance(hidden_steps(problem, 4), kind)
+    assert isinstance(hidden_layer(problem, 4), kind)
 
 
 @BACKENDS
@@ -89,9 +92,9 @@ def test_the_form_is_that_asked_for(linear_solver, kind):
 def test_products_need_no_penalty(make_backend, lam):
     """The preconditioner once divided by lam."""
     problem = make_problem(make_backend(), lam=lam)
-    layer = ProductStep(problem)
-    here = layer.visit(start(problem))
-    step = layer.step(here, NEVER, NOTHING)
+    layer = ProductLayer(problem)
+    here = layer.visit(start(problem), None, Status.START)
+    step = layer.step(here.point, NEVER, NOTHING)
     assert np.isfinite(problem.backend.to_numpy(step.A)).all()
     assert frozen_loss(problem, here, step.A) < here.point.loss
 
@@ -101,7 +104,7 @@ def test_products_need_no_penalty(make_backend, lam):
 def test_a_fit_by_conjugate_gradients_needs_no_penalty(lam, solver):
     X, y = make_data(300, 3)
     settings = {"solver": solver, "linear_solver": "cg", "max_iter": 5, "random_state": 0}
-    model = ANMINRegressor(6, lam=lam, **settings).fit(X, y)
+    model = ANMINRegressor(6, lam=lam, **in_solver(**settings)).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.best_loss_ < model.loss_curve_[0]
 
@@ -110,9 +113,9 @@ def test_a_fit_by_conjugate_gradients_needs_no_penalty(lam, solver):
 def test_the_gradient_is_that_of_the_hidden_system(make_backend):
     """g = c − (M + lam I)a: the first product of conjugate gradients starts from it."""
     problem = make_problem(make_backend())
-    layer = DirectStep(problem)
-    here = layer.visit(start(problem))
-    v = problem.backend.to_numpy(layer.step(here, NEVER, NOTHING).A - here.point.A)
+    layer = FormedLayer(problem)
+    here = layer.visit(start(problem), None, Status.START)
+    v = problem.backend.to_numpy(layer.step(here.point, NEVER, NOTHING).A - here.point.A)
     g = problem.backend.to_numpy(gradient(problem, here.point))
     fall = here.point.loss - frozen_loss(problem, here, here.point.A + problem.backend.double(v))
     assert (v * g).sum() == pytest.approx(fall, rel=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend, start
+from conftest import in_solver
 
 from anmin import ANMINRegressor
 from anmin.solvers.relocate import choose, hyperplanes, random_start, relocate, usefulness
@@ -60,7 +61,7 @@ def test_both_precisions_move_it_alike():
 def test_single_precision_without_a_penalty(solver):
     """|x| is fitted exactly, so that the units left over are alike; it once raised LinAlgError."""
     x = np.linspace(-1, 1, 200)[:, None]
-    model = ANMINRegressor(16, lam=0.0, dtype="float32", solver=solver, random_state=0)
+    model = ANMINRegressor(16, lam=0.0, random_state=0, **in_solver(solver, dtype="float32"))
     assert model.set_params(max_iter=60).fit(x, np.abs(x).ravel()).score(x, np.abs(x)) > 0.9999
 
 

@@ -115,8 +115,10 @@ def descend(
             raise
         before, point, mu = point.A, visit.point, visit.facts["damping"]
         losses.append(point.loss)
-        if visit.facts["stuck"] or len(losses) > 5 and (
-            losses[-6] - point.loss <= stop.tol * point.loss
+        if (
+            visit.facts["stuck"]
+            or len(losses) > 5
+            and (losses[-6] - point.loss <= stop.tol * point.loss)
         ):
             break
         if len(losses) > 5:

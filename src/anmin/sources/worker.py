@@ -82,7 +82,9 @@ class Pass(Generic[S]):
         if not len(rows.chunk):
             return None
         one = self.device == "cpu"
-        backend = NumpyBackend(self.dtype, threads=1) if one else get_backend(self.device, self.dtype)
+        backend = (
+            NumpyBackend(self.dtype, threads=1) if one else get_backend(self.device, self.dtype)
+        )
         kernel = moved(self.kernel, backend.asarray)
         with backend.session(), np.errstate(all="ignore"):
             total = rows.prepared(self.scaling, backend, self.batch_size).reduce(kernel)
