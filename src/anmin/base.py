@@ -20,6 +20,7 @@ from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
 from anmin.engine import Budget, Engine
+from anmin.encoding import Encoding
 from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
@@ -33,9 +34,14 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.solvers.views import View
+from anmin.sources.draws import draw
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
+N_NETWORKS = 3  # that are averaged
+HINGES = 16  # of an input, at most
+ENCODED = 50_000  # rows that an encoding is fitted to
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 HUGE = 1e250  # a penalty that leaves nothing of any network
 
@@ -54,6 +60,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         max_time: float | None = None,
         init: Any = "random",
         standardize: bool = True,
+        n_networks: int = N_NETWORKS,
+        encoding: str | Encoding | None = "auto",
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
@@ -70,6 +78,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.max_time = max_time
         self.init = init
         self.standardize = standardize
+        self.n_networks = n_networks
+        self.encoding = encoding
         self.early_stopping = early_stopping
         self.cv = cv
         self.device = device
@@ -100,20 +110,47 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             finally:
                 if log is not None:
                     log.close()
-            self._adopt(fit, whole.source.scaling)
+            self._adopt(fit, problem.source.scaling)
             self._warn(fit)
-            self._look_back(replace(whole, lam=problem.lam), fit, h)
+            seen = whole.source.scaled(problem.source.scaling)
+            self._look_back(replace(whole, source=seen, lam=problem.lam), fit, h)
         close()
 
     def _solve(
         self, solver: Solver, problem: Problem, start: Start, search: Search, engine: Engine
     ) -> tuple[Problem, Fit]:
         """The fit, on all rows or on those that early_stopping leaves."""
+        if self.lam == "auto":
+            search = replace(search, views=self._views(problem, start.rng))
         if checks.true_or_false("early_stopping", self.early_stopping):
             problem, search, judge = hold_out(problem, search, start.rng)
             engine.held_out = judge.error
             engine.listeners += [judge]
         return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
+
+    def _views(self, problem: Problem, rng: np.random.RandomState) -> list[View]:
+        """The ways of looking at the inputs that compete."""
+        scaling, encoding = problem.source.scaling, self.encoding
+        inputs = np.arange(scaling.n_inputs)
+        if not self.standardize:
+            return [View(scaling, inputs, power=0.0)]
+        if encoding is None:
+            return [View(scaling, inputs)]
+        n = len(problem.source)
+        rows = problem.source.take(draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)).raw.chunk
+        if isinstance(encoding, Encoding):
+            return [View(scaling.encoded_by(encoding, rows.X, rows.w), encoding.inputs)]
+        checks.one_of("encoding", encoding, ("auto",))
+        hinged = Encoding.fit(rows.X, rows.w, HINGES)
+        plain = hinged.without_hinges()
+        views = [View(scaling.encoded_by(plain, rows.X, rows.w), inputs)]
+        if len(hinged.column):
+            seen = scaling.encoded_by(hinged, rows.X, rows.w)
+            views += [
+                View(seen, hinged.inputs, power=0.5, relocations=0),
+                View(seen, hinged.inputs, mix=0.5, floor=0.2, relocations=0),
+            ]
+        return views
 
     def _wants_intervals(self) -> bool:
         return checks.true_or_false("intervals", getattr(self, "intervals", False))
@@ -167,7 +204,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
-        search, cv = Search(max_iter=budget.max_iter), self.cv
+        networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        search, cv = Search(n_networks=networks, max_iter=budget.max_iter), self.cv
         if cv is None:
             return search
         if isinstance(cv, Integral):

@@ -98,7 +98,7 @@ class Engine:
     def __init__(self, budget: Budget, unit: float = 1.0, log: Checkpoint | None = None) -> None:
         self.budget, self.unit, self.log = budget, unit, log
         self.listeners: list[Listener] = list(_listeners.get())
-        self.held_out: Callable[[Point], float] | None = None  # an error that chooses the best
+        self.held_out: Callable[[Problem, Point], float] | None = None  # an error that chooses the best
         self.history: list[Step] = []
         self.lowest: Best | None = None  # by the loss, on all rows
         self.best: Best | None = None  # the same, or by the held-out error where there is one
@@ -172,8 +172,10 @@ class Engine:
         if move.stage.rows == "sample":
             on_sample = self.rough is not None and self.rough.problem.source is here.problem.source
             self.rough = self.rough.or_better(here) if on_sample and self.rough else here
-        elif self.lowest is None or here.score < self.lowest.score:
-            self.lowest = here
+        elif self.lowest is None or self.lowest.problem is not here.problem:
+            self.lowest = here  # another network
+        else:
+            self.lowest = self.lowest.or_better(here)
         stands = self.lowest if move.stage.monotone and self.lowest is not None else here
         if self.held_out is None:
             self.best = self.lowest
@@ -192,7 +194,7 @@ class Engine:
         if known is not None and known.loss == stands.point.loss * self.unit**2:
             return known.held_out_mse / self.unit**2  # nothing new
         assert self.held_out is not None
-        error = self.held_out(stands.point)
+        error = self.held_out(stands.problem, stands.point)
         if self.best is None or error < self.best.score:
             self.best = replace(stands, score=error)
         return error
@@ -243,7 +245,7 @@ class Engine:
         if best is None:
             return stands.problem, stands.point
         if conclusion.point is not None:
-            return best.problem, conclusion.point
+            return conclusion.problem or best.problem, conclusion.point
         on_sample = rough is not None and rough.problem.lam == best.problem.lam
         stopped = conclusion.status is Status.INTERRUPTED and self.held_out is None
         if stopped and rough is not None and on_sample:

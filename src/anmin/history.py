@@ -61,3 +61,4 @@ class Fit:
     removed_dead: int = 0  # units that fired on no row
     removed_off: int = 0  # units that the penalty had shrunk to nothing
     removed_duplicates: int = 0  # units that were another one times a factor
+    networks: int = 1  # that were averaged

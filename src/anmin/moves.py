@@ -87,5 +87,7 @@ class Conclusion:
 
     status: Status
     point: Point | None = None
+    problem: Problem | None = None  # of that point
     path: list[PathStep] = field(default_factory=list)  # in the units of the problem
     path_cut: bool = False
+    networks: int = 1  # that were averaged

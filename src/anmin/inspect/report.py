@@ -178,7 +178,7 @@ def status_of(fit: Fit, cosine: float) -> tuple[str, str]:
     "converged" is said only where the gradient is small as well; else the fit has "settled".
     """
     status = fit.status
-    if status is Status.CONVERGED and cosine**2 > SMALL:
+    if status is Status.CONVERGED and cosine**2 > SMALL and fit.networks == 1:
         return "settled", SETTLED
     name = "degenerate" if status is Status.STOPPED else status.name.lower().replace("_", " ")
     return name, status.value

@@ -11,7 +11,7 @@ from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
 from anmin.solvers.base import Search, Solver, Start
 from anmin.solvers.early import hold_out
-from anmin.solvers.path import with_chosen_penalty
+from anmin.solvers.networks import with_networks
 from anmin.solvers.problem import Problem
 from anmin.solvers.tidy import Tidy, tidy
 from anmin.solvers.varpro import VarPro
@@ -41,10 +41,11 @@ def solve(
     """
     conclusion = engine.run(moves(solver, problem, start, search))
     problem, point = engine.settled(conclusion)
-    found = tidy(problem, point) if solver.removes_idle_units else Tidy(point)
+    whole = conclusion.problem is None and solver.removes_idle_units
+    found = tidy(problem, point) if whole else Tidy(point)
     s, history = engine.unit, engine.history
     loss = found.point.loss * s**2
-    if engine.held_out is None and loss < min(step.loss for step in history):
+    if whole and engine.held_out is None and loss < min(step.loss for step in history):
         history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * s**2)
     path = [
         replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)
@@ -52,7 +53,7 @@ def solve(
     ]
     return problem, Fit(
         problem.network(found.point).scaled(s), loss, history, conclusion.status, problem.lam * s,
-        path, conclusion.path_cut, found.dead, found.off, found.duplicates,
+        path, conclusion.path_cut, found.dead, found.off, found.duplicates, conclusion.networks,
     )  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def moves(
         return solver.moves(problem, start)
     lam = solver.default_lam(problem.source.weight)
     if lam is None:
-        return with_chosen_penalty(solver, problem, start, search)
+        return with_networks(solver, problem, start, search)
     return solver.moves(replace(problem, lam=lam), start)
 
 

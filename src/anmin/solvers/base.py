@@ -6,6 +6,7 @@ budgets, callbacks and progress from the engine, like ours (docs/extend/solver.m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator
 from anmin import checks
 from anmin.moves import Conclusion, Moves
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.views import View
 from anmin.sources.draws import Part
 
 Splits = list[tuple[Part, Part]]  # rows to train on, rows to judge on
@@ -28,6 +30,7 @@ class Start:
     rng: np.random.RandomState
     A: np.ndarray | None = None  # the first hidden layer, where it was given
     point: Point | None = None  # the end of the penalty path, where there was one
+    relocations: int = 2  # in a row without a gain that end a fit from there
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Search:
     fraction: float = 0.2
     folds: int | None = None
     splits: Splits | None = None
+    n_networks: int = 1  # that are averaged
+    views: Sequence[View] = ()  # ways of looking at the inputs, which compete
     max_iter: float = inf  # iterations that there are, for the path and all that follows
 
 

@@ -26,14 +26,15 @@ class EarlyStopping:
     """The error on rows held out, and a listener that ends the fit when it gets no better."""
 
     def __init__(self, held_out: Problem) -> None:
-        self.held_out = held_out
+        self.held_out, self.source = held_out, held_out.source
         self.loss, self.least, self.waited = nan, inf, 0
 
-    def error(self, point: Point) -> float:
-        """Mean square over the rows held out."""
-        problem = self.held_out
+    def error(self, problem: Problem, point: Point) -> float:
+        """Mean square over the rows held out, of a point of some problem."""
+        if self.source.scaling is not problem.source.scaling:
+            self.source = self.held_out.source.scaled(problem.source.scaling)
         at = ResidualPass(point.A, point.W, problem.slope, problem.objective)
-        return problem.source.reduce(at) / problem.source.weight
+        return self.source.reduce(at) / self.source.weight
 
     def __call__(self, step: Step, _: Network) -> Status | None:
         if step.phase in ("path", "refit", "starts"):

@@ -11,9 +11,11 @@ from scipy.linalg import eigh, solve
 
 from anmin.backends import Array
 from anmin.linsolve import OVERFLOW
+from anmin.network import Network
 from anmin.solvers.problem import Problem
 from anmin.sums.output import InputPass
 
+PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 
@@ -24,6 +26,34 @@ def linear_start(problem: Problem, h: int) -> Array:
     A[:, : D.shape[1]] = D
     A[0, : D.shape[1]] = 1.01 * largest  # on for every row
     return problem.backend.asarray(A)
+
+
+def ridge_network(problem: Problem) -> Network:
+    """Ridge regression, its penalty by generalised cross-validation, as a network.
+
+    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
+    df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
+    """
+    sums = problem.source.reduce(InputPass())
+    XtX, XtY = (problem.backend.to_numpy(V) for V in (sums.XtX, sums.XtY))
+    n, mean, y_mean = XtX[0, 0], XtX[0, 1:] / XtX[0, 0], XtY[0] / XtX[0, 0]
+    K, c = XtX[1:, 1:] - n * np.outer(mean, mean), XtY[1:] - n * np.outer(mean, y_mean)
+    values, Q = eigh(K)
+    values, c = np.maximum(values, 1e-12 * values.max(initial=0.0) + 1e-300), Q.T @ c
+    rows, variance = problem.source.shape[0], sums.YtY - n * float(y_mean @ y_mean)
+    best, C = np.inf, np.zeros_like(c)
+    for penalty in PENALTIES * values.mean():
+        inverse = 1 / (values + penalty)
+        B = inverse[:, None] * c
+        left = variance - float(((2 * c - values[:, None] * B) * B).sum())
+        df = 1 + float((values * inverse).sum())
+        error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
+        if error < best:
+            best, C = error, B
+    U, size, V = np.linalg.svd(Q @ C, full_matrices=False)  # (d, k), (k,), (k, q)
+    bias = 1.01 * sums.largest  # on for every row
+    A, B = np.vstack([np.full(len(size), bias), U]), size[:, None] * V
+    return Network(A, B, y_mean - mean @ (Q @ C) - bias * B.sum(0), problem.slope)
 
 
 def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:

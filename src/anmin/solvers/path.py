@@ -9,59 +9,41 @@ penalty, and at each lower penalty
     prune      drop neurons that the penalty has switched off
     judge      the error on the held-out rows
 
-until that error has not improved for `PATIENCE` penalties. The best penalty, its network as the
-start, is then refitted on all rows. Targets are in units of their deviation here.
+until that error has not improved for `PATIENCE` penalties. At some of them the inputs are scaled by
+their relevance (`views.py`). Targets are in units of their deviation here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from anmin.backends import Array
-from anmin.history import PathStep
-from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
-from anmin.solvers.base import Search, Solver, Splits, Start
+from anmin.moves import Move, Moves, Spent, Stage, Visit
+from anmin.solvers.base import Search, Splits, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
-from anmin.sources import Source
+from anmin.solvers.views import View
+from anmin.sources import Scaling, Source
 from anmin.sources.draws import random_folds
-from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
-LOWEST = 1e-6  # penalty at which the path ends
+LOWEST = 1e-12  # penalty at which the path ends
 STEPS, TOL = 8, 1e-3  # damped steps at each penalty
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 3  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
-EXACT = 1e-6  # training error at which there is nothing left to fit
+EXACT = 1e-11  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
+RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
 ALIKE = 0.97  # cosine between neurons that are the same
-
-
-def with_chosen_penalty(
-    solver: Solver, problem: Problem, start: Start, search: Search
-) -> Moves[Conclusion]:
-    """lam chosen on held-out rows, then the solver from the end of the path."""
-    choice = yield from choose_penalty(solver, problem, start, search)
-    problem = replace(problem, lam=choice.lam)
-    starts = [*choice.starts, *([] if start.A is None else [problem.backend.asarray(start.A)])]
-    point = yield from refit(problem, starts, start.rng)
-    try:
-        end = yield from solver.moves(problem, replace(start, point=point))
-    except Ended as ended:
-        end = Conclusion(ended.status)
-    if choice.cut and not choice.path:
-        end = replace(end, status=Status.NOTHING_FITTED)
-    return replace(end, path=choice.path, path_cut=choice.cut)
 
 
 def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> Point:
@@ -119,52 +101,25 @@ def prune(problem: Problem, point: Point, tol: float = 1e-4) -> Point:
     return problem.balance(problem.point(point.A[:, kept], point.sums.select(kept)))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The penalty that the held-out rows prefer, and where to start from at it."""
-
-    lam: float
-    starts: list[Array]  # one A for each held-out part
-    path: list[PathStep]
-    cut: bool  # for want of time, before the held-out rows had said enough
-
-
 @dataclass(slots=True)
 class Run:
-    """The path without one held-out part: a point and its held-out error a penalty."""
+    """The path without one held-out part: point, scaling and held-out error at each penalty."""
 
-    points: list[Point]
-    errors: list[float]
+    points: list[Point] = field(default_factory=list)
+    scalings: list[Scaling] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
     cut: bool = True  # until it is known to have come to its end
 
+    def done(self, lam: float, first: float) -> bool:
+        """Whether there is nothing left to fit, or the held-out error no longer falls."""
+        waited = len(self.errors) - 1 - int(np.argmin(self.errors)) >= PATIENCE
+        return self.points[-1].mse < EXACT or (waited and lam < first / WAIT)
 
-def choose_penalty(
-    solver: Solver, problem: Problem, start: Start, search: Search
-) -> Moves[Choice]:  # fmt: skip
-    """Walk the path without each held-out part, and compare the errors on it."""
-    p = problem.source.shape[1]
-    empty = problem.at(problem.backend.zeros(p, 0))
-    first = float(candidates(problem, empty, start.rng, turns=3)[1][0]) / FACTOR
-    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
-    runs = []
-    for k, (train, out) in enumerate(splits):
-        stage = Stage("path", "part", PATH_SHARE * (k + 1) / len(splits))
-        part = replace(problem, source=problem.source.part(train))
-        run = yield from walk(part, problem.source.part(out), first, start, stage)
-        runs.append(run)
-    cut, walked = any(run.cut for run in runs), [run for run in runs if run.points]
-    if not walked:  # no time at all, or nothing to explain: the mean
-        return Choice(max(first, LOWEST), [empty.A], [], cut)
-    length = min(len(run.points) for run in walked)
-    errors = np.mean([run.errors[:length] for run in walked], axis=0)
-    best = int(errors.argmin())
-    path = []
-    for i in range(length):
-        here = [run.points[i] for run in walked]
-        train_mse = float(np.mean([point.mse for point in here]))
-        active = round(float(np.mean([point.A.shape[1] for point in here])))
-        path.append(PathStep(first / FACTOR**i, train_mse, float(errors[i]), active))
-    return Choice(path[best].lam, [run.points[best].A for run in walked], path, cut)
+
+def first_penalty(problem: Problem, rng: np.random.RandomState) -> float:
+    """Where the path begins: the first neuron is just worth its penalty."""
+    empty = problem.at(problem.backend.zeros(problem.source.shape[1], 0))
+    return float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
 
 
 def held_out_parts(n: int, search: Search, n_init: int, rng: np.random.RandomState) -> Splits:
@@ -172,18 +127,26 @@ def held_out_parts(n: int, search: Search, n_init: int, rng: np.random.RandomSta
     if search.splits is not None:
         return search.splits
     affordable = max(1.0, PATH_SHARE * search.max_iter / FULL_PATH)
-    wanted = max(FOLDS if n < FEW else 1, n_init)
+    wanted = max(FOLDS if n < FEW else 1, n_init, search.n_networks)
     folds = search.folds or int(min(wanted, affordable))
     return random_folds(n, search.fraction, folds, rng)
 
 
-def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -> Moves[Run]:
+def walk(
+    part: Problem, judge: Source, view: View, lam: float, start: Start, stage: Stage
+) -> Moves[Run]:
     """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others."""
-    first, run = lam, Run([], [])
+    first, run, s = lam, Run(), np.ones(view.scaling.n_inputs)
+    part, judge = rescaled(part, judge, view.stretched(s))
     descent = Descent(part, start.h, start.rng, rough=True)
     point = part.at(part.backend.zeros(part.source.shape[1], 0))
     try:
         while lam > LOWEST:
+            if len(run.points) in RESCALED and view.power and point.A.shape[1]:
+                old, s = s, view.relevance(*layers(part, point), s)
+                part, judge = rescaled(part, judge, view.stretched(s))
+                A = part.backend.double(np.append(1.0, old / s)[:, None]) * point.A
+                point, descent = part.point(A, point.sums), Descent(part, start.h, start.rng, True)
             here = replace(part, lam=lam)
             room = min(start.h, point.A.shape[1] + ENTER)
             point = grow(here, here.point(point.A, point.sums), room, start.rng)
@@ -192,8 +155,7 @@ def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)
-            waited = len(run.errors) - 1 - int(np.argmin(run.errors)) >= PATIENCE
-            if point.mse < EXACT or (waited and lam < first / WAIT):
+            if run.done(lam, first):
                 break
             lam /= FACTOR
         run.cut = False
@@ -204,11 +166,21 @@ def walk(part: Problem, judge: Source, lam: float, start: Start, stage: Stage) -
     return run
 
 
+def rescaled(part: Problem, judge: Source, scaling: Scaling) -> tuple[Problem, Source]:
+    return replace(part, source=part.source.scaled(scaling)), judge.scaled(scaling)
+
+
+def layers(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
+    """A and B."""
+    return problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)[:-1]
+
+
 def enter(run: Run, problem: Problem, judge: Source, point: Point, stage: Stage) -> Moves[None]:
     """Judge a point on the held-out rows, and note both."""
     look = partial(judged, problem, judge, point)
     visit = yield Move(look, problem, point.A, stage, "look")
     run.points.append(point)
+    run.scalings.append(problem.source.scaling)
     run.errors.append(visit.facts["held_out_mse"])
 
 
@@ -219,15 +191,17 @@ def judged(problem: Problem, judge: Source, point: Point) -> Visit:
     return Visit(point, facts={"held_out_mse": error})
 
 
-def refit(problem: Problem, starts: list[Array], rng: np.random.RandomState) -> Moves[Point]:
-    """The best of the starts, after a short descent on all rows where there are several."""
-    descent = Descent(problem, max(A.shape[1] for A in starts), rng)
-    points = [problem.balance(problem.at(A)) for A in starts]
+def refit(
+    starts: list[tuple[Problem, Point]], rng: np.random.RandomState, n: int
+) -> Moves[list[tuple[Problem, Point]]]:
+    """The best n of the starts, after a short descent of each on all rows."""
+    found = list(starts)
     try:
-        for point in list(points) if len(points) > 1 else []:
+        for problem, point in starts:
             if point.A.shape[1]:
+                descent = Descent(problem, point.A.shape[1], rng)
                 stop, stage = Stop(3 * STEPS), Stage("refit", "part")
-                points.append((yield from descend(descent, point, stop, stage)))
+                found.append((problem, (yield from descend(descent, point, stop, stage))))
     except Spent as ended:
-        points += [] if ended.visit is None else [ended.visit.point]
-    return min(points, key=lambda point: point.loss)
+        found += [] if ended.visit is None else [(problem, ended.visit.point)]
+    return sorted(found, key=lambda start: start[1].loss)[:n]

@@ -29,7 +29,6 @@ SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
 ROUND_STEPS = 8  # between eliminations of random starts
-DEEPEN = 2  # relocations in a row without a gain that end a fit after the penalty path
 
 ALL = Stage("descend", monotone=True)
 
@@ -83,7 +82,7 @@ class VarPro(Solver):
             yield first(problem, start.point)
             if start.point.A.shape[1]:
                 descent = Descent(problem, start.point.A.shape[1], start.rng, rough=True)
-                yield from self.improve(descent, start.point, ALL, DEEPEN, start.rng)
+                yield from self.improve(descent, start.point, ALL, start.relocations, start.rng)
             return Conclusion(Status.CONVERGED)
         A = start.A
         if A is None:

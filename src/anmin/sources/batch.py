@@ -127,6 +127,9 @@ class Source(Protocol):
     def using(self, backend: Backend) -> Source:
         """The same rows in the arithmetic of another backend."""
 
+    def scaled(self, scaling: Scaling) -> Source:
+        """The same rows, prepared in another way."""
+
     def rows(self, rows: slice | np.ndarray) -> Batch:
         """Some rows, prepared: a slice, or their numbers."""
 
@@ -202,7 +205,8 @@ class PreparedRows:
         X, Y = backend.empty(n, self.shape[1]), backend.empty(*chunk.Y.shape)
 
         def part(some: slice) -> None:
-            X[some, :1], X[some, 1:] = 1.0, scaling.inputs(backend.double(chunk.X[some]))
+            Z = backend.double(self.scaling.encoded(chunk.X[some]))
+            X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
             if roots is not None:
                 root = backend.double(roots[some])
@@ -220,6 +224,9 @@ class PreparedRows:
 
     def using(self, backend: Backend) -> PreparedRows:
         return self._with(self.raw, backend)
+
+    def scaled(self, scaling: Scaling) -> PreparedRows:
+        return self.raw.prepared(scaling, self.backend, self.batch_size)
 
     def _with(self, raw: RawSource, backend: Backend) -> PreparedRows:
         return raw.prepared(self.scaling, backend, self.batch_size)

@@ -22,6 +22,7 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.backends.threads import usable_cores
+from anmin.encoding import Encoding
 from anmin.sources.chunk import Chunk, in_batches
 
 T = TypeVar("T")
@@ -151,16 +152,17 @@ def in_order(part: Callable[[slice], T], n: int, before: T | None) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The network acts on (x − x_mean) / x_scale and predicts (y − y_mean) / y_scale.
+    """The network acts on (e(x) − x_mean) / x_scale and predicts (y − y_mean) / y_scale.
 
-    `inputs` is the only place where raw inputs become those of the network: for batches, for the
-    workers of a cluster and for predictions.
+    e is the encoding, where there is one. `inputs` is the only place where raw inputs become those
+    of the network: for batches, for the workers of a cluster and for predictions.
     """
 
-    x_mean: np.ndarray  # (d,)
-    x_scale: np.ndarray  # (d,)
+    x_mean: np.ndarray  # (n_inputs,)
+    x_scale: np.ndarray  # (n_inputs,)
     y_mean: np.ndarray  # (q,)
     y_scale: float = 1.0  # one for all outputs
+    encoding: Encoding | None = None
 
     @classmethod
     def identity(cls, d: int, q: int) -> Scaling:
@@ -196,11 +198,23 @@ class Scaling:
         x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
         return Scaling(x_mean, x_scale, y_mean, self.y_scale)
 
-    def inputs(self, X: Array) -> Array:
+    def inputs(self, X: np.ndarray) -> np.ndarray:
         """Raw X as the network sees it: (n, d) → (n, n_inputs)."""
-        Z = X - self.x_mean
+        return self.standardised(self.encoded(X))
+
+    def encoded(self, X: np.ndarray) -> np.ndarray:
+        return X if self.encoding is None else self.encoding(X)
+
+    def standardised(self, Z: Array) -> Array:
+        Z = Z - self.x_mean
         Z /= self.x_scale
         return Z
+
+    def encoded_by(self, encoding: Encoding, X: np.ndarray, weight: np.ndarray | None) -> Scaling:
+        """The same behind an encoding, whose columns get deviation 1 on the rows X."""
+        x = Moments.of(encoding(X), weight)
+        scale = np.where(x.deviation > x.rounding + 1e-9, x.deviation, 1.0) / encoding.share()
+        return replace(self, x_mean=x.mean, x_scale=scale, encoding=encoding)
 
     def targets(self, Y: Array) -> Array:
         """Raw Y as the network is to predict it: (n, q)."""

@@ -1,0 +1,353 @@
+"""Several networks that are one.
+
+For each view of the inputs, and without each part of the rows in turn, the penalty path gives a
+network. All views race on the first part; those that its held-out rows have a use for walk the
+others too. Every network is then refined on all rows, and they are averaged: two-layer networks
+side by side, each with its output weights times its share, are a two-layer network.
+
+The shares are those with the least error on the held-out rows, ≥ 0 and with sum one, together with
+the mean and with ridge regression. So what is returned is, on rows that it has not seen, hardly
+ever worse than the simplest model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.optimize import nnls
+
+from anmin.backends import Array, Backend
+from anmin.history import PathStep
+from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
+from anmin.network import Network
+from anmin.solvers.base import Search, Solver, Start
+from anmin.solvers.linear import ridge_network
+from anmin.solvers.path import FACTOR, PATH_SHARE, Run, first_penalty, held_out_parts, refit, walk
+from anmin.solvers.problem import Point, Problem
+from anmin.solvers.tidy import tidy
+from anmin.solvers.views import View
+from anmin.sources import Batch, Scaling, Source
+from anmin.sources.draws import Part
+from anmin.status import Status
+from anmin.sums.output import OutputPass, ResidualPass, hidden_outputs
+from anmin.sums.patterns import Sums
+
+USEFUL = 0.2  # weight on the first part from which a view walks the others
+SLIGHT = 0.05  # weight below which a model is left out
+CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
+
+
+@dataclass(slots=True)
+class ViewPath:
+    """The paths of one view, one for each held-out part so far."""
+
+    view: View
+    first: float  # penalty
+    runs: list[Run]
+
+    @property
+    def walked(self) -> list[Run]:
+        return [run for run in self.runs if run.points]
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The mean held-out error at each penalty that all parts have come to."""
+        length = min(len(run.points) for run in self.walked)
+        return np.mean([run.errors[:length] for run in self.walked], axis=0)
+
+    @property
+    def best(self) -> int:
+        return int(self.errors.argmin())
+
+    def steps(self) -> list[PathStep]:
+        return [
+            PathStep(
+                self.first / FACTOR**i,
+                float(np.mean([run.points[i].mse for run in self.walked])),
+                float(error),
+                round(float(np.mean([run.points[i].A.shape[1] for run in self.walked]))),
+            )
+            for i, error in enumerate(self.errors)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A network, and the scaling of the inputs that it acts on."""
+
+    network: Network
+    scaling: Scaling
+
+    def on(self, scaling: Scaling) -> Network:
+        """The same function of inputs with more columns, or of another scale."""
+        A = np.zeros((scaling.n_inputs + 1, self.network.A.shape[1]))
+        own = self.scaling.n_inputs  # the columns of an encoding without hinges come first
+        A[0], ratio = self.network.A[0], scaling.x_scale[:own] / self.scaling.x_scale
+        A[1 : own + 1] = self.network.A[1:] * ratio[:, None]
+        return replace(self.network, A=A)
+
+
+def with_networks(
+    solver: Solver, problem: Problem, start: Start, search: Search
+) -> Moves[Conclusion]:  # fmt: skip
+    """Choose views and penalties on held-out rows, refine on all rows, and average."""
+    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
+    paths = yield from race(problem, search.views, splits, start)
+    cut = any(run.cut for path in paths for run in path.runs)
+    paths = [path for path in paths if path.walked]
+    if not paths:
+        return (yield from nothing(solver, problem, start, cut))
+    shares = weigh(problem, paths, splits)
+    lead = paths[int(shares.networks.argmax())]
+    status, found = Status.CONVERGED, []
+    for path, weight in zip(paths, shares.networks, strict=True):
+        if weight > 0:
+            status, members = yield from refined(solver, problem, path, start, search.n_networks)
+            found += [(weight / len(members), member) for member in members]
+    chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
+    whole, network = average(chosen, found, shares, lead.view)
+    A = problem.backend.asarray(network.A)
+    visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
+    return Conclusion(status, visit.point, whole, lead.steps(), cut, len(found))
+
+
+def race(
+    problem: Problem, views: Sequence[View], splits: list[tuple[Part, Part]], start: Start
+) -> Moves[list[ViewPath]]:
+    """The path of every view without the first part, and of the useful ones without the others."""
+    paths = [ViewPath(view, first_penalty(seen(problem, view), start.rng), []) for view in views]
+    walks = 0
+    for k, (train, out) in enumerate(splits):
+        left = len(paths) * (len(splits) - k)
+        for path in paths:
+            walks, left = walks + 1, left - 1
+            stage = Stage("path", "part", PATH_SHARE * walks / (walks + left))
+            part, judge = problem.source.part(train), problem.source.part(out)
+            here = replace(problem, source=part)
+            run = yield from walk(here, judge, path.view, path.first, start, stage)
+            path.runs.append(run)
+        if k == 0 and len(views) > 1:
+            paths = useful(problem, paths, splits[:1])
+    return paths
+
+
+def useful(
+    problem: Problem, paths: list[ViewPath], first: list[tuple[Part, Part]]
+) -> list[ViewPath]:  # fmt: skip
+    """The paths that the held-out rows of the first part have a use for."""
+    walked = [path for path in paths if path.walked]
+    if len(walked) < 2:
+        return walked or paths
+    weights = weigh(problem, walked, first).networks
+    return [path for path, w in zip(walked, weights, strict=True) if w >= min(USEFUL, weights.max())]
+
+
+def seen(problem: Problem, view: View) -> Problem:
+    return replace(problem, source=problem.source.scaled(view.scaling))
+
+
+# ---- shares -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The share of each view's networks, and of ridge regression; the rest is the mean's."""
+
+    networks: np.ndarray
+    ridge: float
+    raw: bool = False  # ridge regression on inputs as they are stands alone
+
+
+@dataclass(frozen=True, slots=True)
+class Products(Sums):
+    """Products of predictions with each other and with the targets, over rows and outputs."""
+
+    FtF: Array  # (m, m)
+    FtY: Array  # (m,)
+    YtY: float
+    n: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPass:
+    """The products of the predictions of m networks that stand side by side."""
+
+    A: Array  # (p, H)
+    W: Array  # (H + 1, m q): output weights of each network, zero for the units of others
+    slope: float
+
+    def __call__(self, backend: Backend, batch: Batch) -> Products:
+        def part(rows: slice) -> Products:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            F = hidden_outputs(backend, X, X @ self.A, self.slope) @ self.W
+            q = Y.shape[1]
+            F = F.reshape(len(X), -1, q).swapaxes(1, 2).reshape(len(X) * q, -1)
+            y = Y.reshape(-1)
+            n = float(X[:, 0] @ X[:, 0])
+            return Products(F.T @ F, F.T @ y, float(y @ y), n)
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+def weigh(problem: Problem, paths: list[ViewPath], splits: list[tuple[Part, Part]]) -> Shares:
+    """Shares with the least squared error on the rows that are held out in turn."""
+    plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
+    total, raw = None, 0.0
+    for k, (train, out) in enumerate(splits):
+        part, judge = (problem.source.part(rows) for rows in (train, out))
+        if any(len(path.runs) <= k or len(path.runs[k].points) <= path.best for path in paths):
+            continue
+        members = [member_of(problem, path, k) for path in paths]
+        here = replace(problem, source=part.scaled(plain.scaling))
+        members.append(Member(ridge_network(here), plain.scaling))
+        networks = [member.on(widest.scaling) for member in members]
+        found = judge.scaled(widest.scaling).reduce(side_by_side(problem, networks))
+        total = found if total is None else total + found
+        if plain.scaling.encoding is not None:
+            raw += held_out_ridge(replace(problem, source=part), judge)
+    if total is None:
+        return Shares(np.eye(len(paths))[0], 0.0)
+    FtF, FtY = (problem.backend.to_numpy(V) for V in (total.FtF, total.FtY))
+    w = simplex(FtF, FtY)
+    error = total.YtY - 2 * float(w @ FtY) + float(w @ FtF @ w)
+    return Shares(w[:-1], float(w[-1]), plain.scaling.encoding is not None and raw < CLEARLY * error)
+
+
+def columns(view: View) -> int:
+    return view.scaling.n_inputs
+
+
+def member_of(problem: Problem, path: ViewPath, k: int) -> Member:
+    """The network of a path without the k-th part, at the penalty of its view."""
+    run, i = path.runs[k], path.best
+    return Member(problem.network(run.points[i]), run.scalings[i])
+
+
+def side_by_side(problem: Problem, networks: list[Network]) -> PredictionPass:
+    A, q, at = np.hstack([net.A for net in networks]), len(networks[0].b0), 0
+    W = np.zeros((A.shape[1] + 1, len(networks) * q))
+    for k, net in enumerate(networks):
+        own, units = slice(k * q, k * q + q), slice(at, at + len(net.B))
+        W[units, own], W[-1, own], at = net.B, net.b0, units.stop
+    return PredictionPass(problem.backend.double(A), problem.backend.double(W), problem.slope)
+
+
+def held_out_ridge(problem: Problem, judge: Source) -> float:
+    """The squared error on held-out rows of ridge regression on the inputs as they are."""
+    net, be = ridge_network(problem), problem.backend
+    W = be.double(np.vstack([net.B, net.b0]))
+    return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, problem.objective))
+
+
+def simplex(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:
+    """w ≥ 0 with sum at most 1 that minimises wᵀFᵀFw − 2wᵀFᵀy; slight shares go to the others.
+
+    What is missing to 1 is the share of the mean, which predicts 0.
+    """
+    size = np.trace(FtF) / len(FtF) or 1.0
+    L = np.linalg.cholesky(FtF / size + 1e-10 * np.eye(len(FtF)))
+    c = np.linalg.solve(L, FtY / size)
+    active = np.ones(len(FtY), dtype=bool)
+    for _ in range(2):
+        M = np.vstack([L.T[:, active], np.zeros((1, active.sum()))])
+        w = np.zeros(len(FtY))
+        w[active] = nnls(M, np.append(c, 0.0))[0]
+        if w.sum() > 1:  # on the boundary: a heavy row holds the sum
+            M[-1] = 1e4
+            w[active] = nnls(M, np.append(c, 1e4))[0]
+            w /= w.sum()
+        active = w >= SLIGHT
+        if not active.any():
+            return np.zeros(len(FtY))
+    return w
+
+
+# ---- networks on all rows -----------------------------------------------------------------------
+
+
+def refined(
+    solver: Solver, problem: Problem, path: ViewPath, start: Start, n_networks: int
+) -> Moves[tuple[Status, list[Member]]]:
+    """The networks of a path, refined on all rows; the best of them where fewer are wanted."""
+    i, status, members = path.best, Status.CONVERGED, []
+    lam = path.first / FACTOR**i
+    starts = []
+    for run in path.walked:
+        here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
+        starts.append((here, here.balance(here.at(run.points[i].A))))
+    if start.A is not None:
+        here = seen(replace(problem, lam=lam), path.view)
+        starts.append((here, here.at(problem.backend.asarray(start.A))))
+    if n_networks < len(starts):
+        starts = yield from refit(starts, start.rng, n_networks)
+    for here, point in starts:
+        begin = replace(start, point=point, relocations=path.view.relocations)
+        ended, best = yield from watched(solver.moves(here, begin), here, point)
+        status = ended.status
+        members.append(Member(here.network(tidy(here, best).point), here.source.scaling))
+    return status, members
+
+
+def watched(
+    moves: Moves[Conclusion], problem: Problem, best: Point
+) -> Moves[tuple[Conclusion, Point]]:  # fmt: skip
+    """How moves ended, and the best point that they came to; a spent budget ends them only."""
+    try:
+        move = next(moves)
+        while True:
+            visit = yield move
+            if visit is not None and visit.point.loss < best.loss and move.problem is problem:
+                best = visit.point
+            move = moves.send(visit)
+    except StopIteration as end:
+        return end.value, end.value.point or best
+    except Spent as ended:
+        return Conclusion(ended.status), best
+
+
+def average(
+    problem: Problem, found: list[tuple[float, Member]], shares: Shares, plain: View
+) -> tuple[Problem, Network]:
+    """One network of all: units side by side, output weights times the share of each."""
+    if shares.raw:
+        return problem, ridge_network(problem)
+    if shares.ridge > 0:
+        here = seen(problem, plain)
+        found = [*found, (shares.ridge, Member(ridge_network(here), plain.scaling))]
+    if len(found) == 1 and found[0][0] == 1.0:
+        member = found[0][1]
+        return replace(problem, source=problem.source.scaled(member.scaling)), member.network
+    scaling = max((member.scaling for _, member in found), key=lambda s: s.n_inputs)
+    networks = [(weight, member.on(scaling)) for weight, member in found]
+    A = np.hstack([net.A for _, net in networks])
+    B = np.vstack([weight * net.B for weight, net in networks])
+    b0 = sum(weight * net.b0 for weight, net in networks)
+    size = np.sqrt(np.linalg.norm(B, axis=1) / np.maximum(np.linalg.norm(A, axis=0), 1e-300))
+    size = np.where(size > 0, size, 1.0)
+    whole = replace(problem, source=problem.source.scaled(scaling))
+    return whole, Network(A * size, B / size[:, None], b0, problem.slope)
+
+
+def looked_at(problem: Problem, network: Network) -> Visit:
+    """A network as a point, its output layer as it is."""
+    be, lam = problem.backend, problem.lam
+    A, W = be.double(network.A), be.double(np.vstack([network.B, network.b0]))
+    sums = problem.source.reduce(OutputPass(A, problem.slope))
+    at = ResidualPass(A, W, problem.slope, problem.objective)
+    mse = problem.source.reduce(at) / problem.source.weight
+    loss = mse + lam * float((A * A).sum() + (W * W).sum())
+    return Visit(Point(A, W, loss, mse, sums), Status.START)
+
+
+def nothing(solver: Solver, problem: Problem, start: Start, cut: bool) -> Moves[Conclusion]:
+    """No unit entered any path: the mean, or what a given start comes to."""
+    A = problem.backend.zeros(problem.source.shape[1], 0) if start.A is None else start.A
+    point = problem.at(problem.backend.asarray(A))
+    try:
+        end = yield from solver.moves(problem, replace(start, point=point))
+    except Ended as ended:
+        end = Conclusion(ended.status)
+    return replace(end, path_cut=cut, status=Status.NOTHING_FITTED if cut else end.status)
