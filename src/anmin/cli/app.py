@@ -68,10 +68,6 @@ app = typer.Typer(
 )
 
 column = partial(typer.Option, rich_help_panel="Columns")
-HEADER = "Whether the first row of a CSV file names the columns. By default, if it holds text."
-HeaderOption = Annotated[
-    bool | None, column("--header/--no-header", help=HEADER, show_default=False)
-]
 UnknownOption = Annotated[
     bool, column("--allow-unknown", help="Predict rows with an unknown category, as having none.")
 ]
@@ -81,7 +77,7 @@ SeedOption = Annotated[
 ]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File from anmin fit.")]
 DataArgument = Annotated[
-    str, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .npz; - for a pipe.")
+    str, typer.Argument(metavar="DATA", help=".csv, .tsv or .parquet; - for a pipe.")
 ]
 
 

@@ -1,19 +1,13 @@
 """anmin predict, anmin export and anmin demo."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
 from anmin.cli.app import (
     DataArgument,
-    HeaderOption,
     InputError,
     JsonOption,
     ModelArgument,
@@ -31,14 +25,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
-    from anmin.cli.tables import Sheet
     from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
 
 Keep = column(metavar="NAME", help="Column to copy beside the predictions; may be repeated.")
 Predictions = typer.Option(
-    "--output", "-o", metavar="FILE", help=".csv, .tsv, .parquet or .npz; - to print."
+    "--output", "-o", metavar="FILE", help=".csv, .tsv or .parquet; - to print."
 )
 Proba = typer.Option("--proba", help="Also the probability of each class.")
 Std = typer.Option("--std", help="Also the standard deviation, after fit --intervals.")
@@ -52,15 +45,12 @@ def predict(
     keep: Annotated[list[str] | None, Keep] = None,
     proba: Annotated[bool, Proba] = False,
     std: Annotated[bool, Std] = False,
-    header: HeaderOption = None,
     allow_unknown: UnknownOption = False,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
     Columns are matched by their names, in any order; others are left
-    alone. The predictions have the name of the target. Without a header,
-    the columns must be the model's inputs in their order, or all columns
-    of the training table in theirs.
+    alone. The predictions have the name of the target.
 
     [bold]Examples[/bold]
 
@@ -77,31 +67,19 @@ def predict(
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    check_extras(network, model, proba, std)
-    sheet, kept = schema.read(data, header), list(dict.fromkeys(keep or ()))
+    if proba and not hasattr(network, "classes_"):
+        raise InputError(f"--proba needs a model of classes; {model} predicts numbers")
+    if std and getattr(network, "_intervals", None) is None:
+        raise InputError(f"--std needs a model fitted with --intervals; {model} was not")
+    sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
     X = schema.inputs.encode(sheet, allow_unknown)
     schema.mention_unused(sheet, kept)
     said = predictions(network, schema.targets, X, proba, std)
-    with interruptible():
-        write(output, side_by_side(sheet, kept, said))
-
-
-def side_by_side(sheet: "Sheet", kept: list[str], said: dict[str, Any]) -> "pd.DataFrame":
-    """The columns that are kept, then the predictions; a name must not stand for both."""
     if both := said.keys() & set(kept):
-        raise InputError(
-            f"--keep {min(both)!r} is also the name of a prediction; rename the column"
-        )
-    return sheet.table[kept].assign(**said)
-
-
-def check_extras(model: "BaseANMIN", path: Path, proba: bool, std: bool) -> None:
-    """Refuse what the model cannot say."""
-    if proba and not hasattr(model, "classes_"):
-        raise InputError(f"--proba needs a model of classes; {path} predicts numbers")
-    if std and getattr(model, "_intervals", None) is None:
-        raise InputError(f"--std needs a model fitted with --intervals; {path} was fitted without")
+        raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
+    with interruptible():
+        write(output, sheet.table[kept].assign(**said))
 
 
 def predictions(
@@ -123,12 +101,8 @@ def predictions(
 
 # ---- export -------------------------------------------------------------------------------------
 
-
-ENDINGS = {"c": ".c", "onnx": ".onnx", "torch": ".pt2"}
-ExportForm = StrEnum("ExportForm", {"C": "c", "ONNX": "onnx", "TORCH": "torch"})
-Arithmetic = StrEnum("Arithmetic", {"SINGLE": "float32", "DOUBLE": "float64"})
-Form = typer.Option("--to", help="Form of the export.")
-Dtype = typer.Option(help="Arithmetic of the export.")
+Form = typer.Option("--to", metavar="FORM", help="Form of the export: c, onnx or torch.")
+Dtype = typer.Option(metavar="NAME", help='Arithmetic of the export: "float32" or "float64".')
 Name = typer.Option(help="What the C functions are called.")
 Exported = typer.Option(
     "--output", "-o", metavar="FILE", help="By default MODEL.c, MODEL.onnx or MODEL.pt2."
@@ -138,9 +112,9 @@ Exported = typer.Option(
 @app.command()
 def export(
     model: ModelArgument,
-    to: Annotated[ExportForm, Form],
+    to: Annotated[str, Form],
     output: Annotated[Path | None, Exported] = None,
-    dtype: Annotated[Arithmetic, Dtype] = Arithmetic.SINGLE,
+    dtype: Annotated[str, Dtype] = "float32",
     name: Annotated[str, Name] = "model",
     as_json: JsonOption = False,
 ) -> None:
@@ -161,13 +135,18 @@ def export(
     In PyTorch: torch.export.load("houses.pt2").module()
     """
     from anmin.cli.schema import open_model
+    from anmin.export import EXPORTS
 
-    path = output or Path(model.stem + ENDINGS[to])
-    check_output(path, (ENDINGS[to],), (model,))
+    if to not in EXPORTS:
+        raise InputError(f"--to must be one of {', '.join(EXPORTS)}; got {to!r}")
+    form = EXPORTS[to]
+    path = output or Path(model.stem + form.suffix)
+    check_output(path, (form.suffix,), (model,))
     network, schema = open_model(model)
+    options = {"dtype": dtype} | ({"name": name} if "name" in form.options else {})
     try:
         with interruptible():
-            write_export(network, to, path, dtype.value, name)
+            form.write(network, path, **options)
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
     inputs = schema.inputs.encoded
@@ -175,26 +154,6 @@ def export(
         print_json({"output": str(path), "inputs": inputs, "targets": list(schema.targets)})
     else:
         typer.echo(f"{path} takes {len(inputs)} inputs, in this order: {', '.join(inputs)}")
-
-
-def write_export(model: "BaseANMIN", to: str, path: Path, dtype: str, name: str) -> None:
-    """Write the model in one of the forms; the program for PyTorch takes any number of rows."""
-    if to == "c":
-        model.to_c(path, name, dtype)
-        return
-    if to == "onnx":
-        model.to_onnx(path, dtype)
-        return
-    module = model.to_torch(dtype)
-    import torch
-
-    from anmin.files import open_atomically
-
-    example = torch.zeros(2, model.n_features_in_, dtype=next(module.parameters()).dtype)
-    rows = torch.export.Dim("rows")
-    program = torch.export.export(module, (example,), dynamic_shapes=({0: rows},))
-    with open_atomically(path) as file:
-        torch.export.save(program, file)
 
 
 # ---- demo ---------------------------------------------------------------------------------------
@@ -214,32 +173,17 @@ def demo(
     errors, seconds and parameters, and writes one picture.
     """
     from anmin import demo as shape
+    from anmin.cli.progress import FitProgress
 
     check_output(output, shape.FORMATS)
-    with progress_bars(shape.METHODS) as notify:
-        result = shape.run(shape.DemoSettings(seed=seed), notify)
+    with FitProgress() as progress:
+        result = shape.run(shape.DemoSettings(seed=seed), progress.notify)
     with interruptible():
         shape.draw(result, output)
     if as_json:
         print_json(result.as_dict() | {"picture": str(output)})
     else:
         plain_console().print(score_table(result), f"The picture is in {output}", sep="\n")
-
-
-@contextmanager
-def progress_bars(names: tuple[str, ...]) -> Iterator[Callable[[str, float], None]]:
-    """A bar for each name on standard error; the function it yields moves one of them."""
-    columns = (SpinnerColumn(finished_text="✓"), "{task.description}", BarColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        tasks = {name: progress.add_task(name, start=False, total=None) for name in names}
-
-        def notify(name: str, share: float) -> None:
-            if share == 0:
-                progress.start_task(tasks[name])
-            else:
-                progress.update(tasks[name], total=1.0, completed=min(share, 1.0))
-
-        yield notify
 
 
 def score_table(result: "Demo") -> Table:

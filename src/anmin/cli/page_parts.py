@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,7 @@ from matplotlib.figure import Figure
 from sklearn.inspection import PartialDependenceDisplay
 from sklearn.metrics import confusion_matrix
 
-from anmin.plotting.curves import BLUE, GREY, ORANGE
-from anmin.plotting.function import plain
+from anmin.plotting import BLUE, GREY, ORANGE, plain
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -56,8 +55,6 @@ figcaption { font-size: 0.85rem; text-align: center; overflow-wrap: anywhere; }
 svg[role=img] { display: block; width: 100%; height: auto; max-width: 36rem; }
 .gallery { display: grid; gap: 1rem; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
-.pair { display: grid; gap: 1rem; align-items: start;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
 .wide { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: right;
@@ -93,11 +90,6 @@ def section(name: str, title: str, *content: str) -> str:
     return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
 
 
-def side_by_side(*parts: str) -> str:
-    """Sections next to each other, where there is room."""
-    return '<div class="pair">' + "\n".join(filter(None, parts)) + "</div>"
-
-
 def text(words: str) -> str:
     return f"<p>{escape(words)}</p>"
 
@@ -123,9 +115,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbe
 # ---- pictures -----------------------------------------------------------------------------------
 
 
-def picture(
-    name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2, caption: str = ""
-) -> str:
+def picture(name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2) -> str:
     """An SVG figure with what `draw` draws into an Axes.
 
     >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
@@ -142,17 +132,7 @@ def picture(
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
     svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{below}</figure>"
-
-
-def draw_bars(ax: Axes, shares: Mapping[str, float], label: str) -> None:
-    """Horizontal bars, the largest on top."""
-    ax.barh(range(len(shares)), list(shares.values()), color=BLUE)
-    ax.set_yticks(range(len(shares)), [plain(name, 22) for name in shares])
-    ax.invert_yaxis()
-    ax.set_xlabel(label)
-    ax.grid(axis="x", alpha=0.3)
+    return f"<figure>{svg}<figcaption>{escape(title)}</figcaption></figure>"
 
 
 def sample(n: int, most: int = MOST_POINTS) -> np.ndarray:
@@ -175,12 +155,6 @@ def draw_residuals(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
     ax.plot(said[rows], (y - said)[rows], ".", **DOTS)
     ax.axhline(0, color=ORANGE, linewidth=1)
     ax.set(xlabel="predicted", ylabel="true − predicted")
-
-
-def draw_histogram(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
-    ax.hist(y - said, bins=40, color=BLUE)
-    ax.axvline(0, color=ORANGE, linewidth=1)
-    ax.set(xlabel="true − predicted", ylabel="rows")
 
 
 def draw_confusion(ax: Axes, y: np.ndarray, said: np.ndarray, classes: Sequence[Any]) -> None:

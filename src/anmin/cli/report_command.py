@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anmin.cli.app import (
-    HeaderOption,
     InputError,
     JsonOption,
     ModelArgument,
@@ -20,11 +19,7 @@ from anmin.cli.app import (
 )
 
 if TYPE_CHECKING:
-    from anmin.base import BaseANMIN
-    from anmin.cli.measures import LabelledRows
     from anmin.cli.page import Subject
-    from anmin.cli.schema import Schema
-    from anmin.cli.tables import Sheet
 
 Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
 Output = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
@@ -39,7 +34,6 @@ def report(
     data: Annotated[str | None, Data] = None,
     output: Annotated[Path | None, Output] = None,
     target: Annotated[list[str] | None, Target] = None,
-    header: HeaderOption = None,
     allow_unknown: UnknownOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -56,6 +50,7 @@ def report(
 
       anmin report houses.anmin --data test.csv -o report.html
     """
+    from anmin.cli.page import Subject
     from anmin.cli.schema import open_model
 
     if output is not None:
@@ -63,57 +58,13 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        rows = labelled_rows(network, schema, schema.read(data, header), target, allow_unknown)
-    subject = subject_of(network, schema, model.name, rows)
-    show(subject, output, as_json)
-
-
-def labelled_rows(
-    model: "BaseANMIN", schema: "Schema", sheet: "Sheet", target: list[str] | None,
-    allow_unknown: bool,
-) -> "LabelledRows":  # fmt: skip
-    """The rows of a table, with their true targets and their weights if there are any."""
-    from anmin.cli.columns import numbers, target_values
-    from anmin.cli.measures import LabelledRows
-
-    targets = target or schema.targets
-    if len(targets) != len(schema.targets):
-        raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
-    y = target_values(sheet, targets, hasattr(model, "classes_"))
-    schema.mention_unused(sheet, targets)
-    weighted = schema.weight is not None and schema.weight in sheet.columns
-    weight = numbers(sheet, [str(schema.weight)])[:, 0] if weighted else None
-    return LabelledRows(schema.inputs.encode(sheet, allow_unknown).to_numpy(), y, weight)
-
-
-def subject_of(
-    model: "BaseANMIN", schema: "Schema", name: str, rows: "LabelledRows | None"
-) -> "Subject":
-    """What the page is about."""
-    from anmin.cli.page import Subject
-
-    place = {column: k for k, column in enumerate(schema.inputs.encoded)}
-    groups = {c: [place[each] for each in group] for c, group in schema.inputs.groups.items()}
-    known, making = history_of(schema)
-    return Subject(model, f"Report on {name}", rows, groups, schema.targets, known, making)
-
-
-def history_of(schema: "Schema") -> tuple[dict[str, Any], dict[str, str]]:
-    """The errors that `anmin fit` measured, and lines on how the model was made."""
-    making = {"targets": ", ".join(schema.targets), "inputs": ", ".join(schema.inputs.names)}
-    found = schema.summary
-    if not found:
-        return {}, making
-    n_train, n_test = found["rows_train"], found["rows_test"]
-    n = n_train + n_test if found["refitted_on_all_rows"] else n_train
-    known, rows = {f"{n:,} rows of the fit": found["train"]}, f"{n:,}"
-    if n_test:
-        known[f"{n_test:,} rows held out"] = found["test"]
-        rows += f"; tested on {n_test:,} others"
-    if found["refitted_on_all_rows"]:
-        rows = f"{n:,}; before that, fitted on {n_train:,} and tested on {n_test:,}"
-    seconds = f"{found['seconds']:.1f}" + " (stopped early)" * found["interrupted"]
-    return known, making | {"data": found["data"], "rows": rows, "seconds": seconds}
+        sheet, targets = schema.read(data), target or list(schema.targets)
+        if len(targets) != len(schema.targets):
+            raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
+        classify = hasattr(network, "classes_")
+        rows = schema.labelled_rows(sheet, classify, targets, allow_unknown)
+        schema.mention_unused(sheet, targets)
+    show(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 
 def show(subject: "Subject", output: Path | None, as_json: bool) -> None:
@@ -135,13 +86,11 @@ def show(subject: "Subject", output: Path | None, as_json: bool) -> None:
 
 def summary(subject: "Subject") -> dict[str, Any]:
     """The page as numbers."""
-    from anmin.cli.measures import prediction_cost
-
     report = subject.model._report
     return {
-        "errors": subject.all_errors(),
+        "errors": subject.errors(),
         "inputs": subject.importance(),
-        "cost": prediction_cost(subject.model),
+        "cost": subject.cost(),
         "convergence": report and report.as_dict(),
     }
 
