@@ -28,18 +28,14 @@ class Inputs:
     names: tuple[str, ...]
     categories: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """For each column the inputs that come from it."""
-        groups = {name: [name] for name in self.names}
-        for name, texts in self.categories.items():
-            groups[name] = [f"{name}={text}" for text in texts]
-        return groups
+    def inputs_of(self, name: str) -> list[str]:
+        """Names of the network's inputs that come from a column."""
+        return [f"{name}={text}" for text in self.categories.get(name, ())] or [name]
 
     @property
     def encoded(self) -> list[str]:
         """Names of the network's inputs, in order."""
-        return [name for group in self.groups.values() for name in group]
+        return [each for name in self.names for each in self.inputs_of(name)]
 
     def encode(self, sheet: Sheet, unknown: bool = False) -> pd.DataFrame:
         """The network's inputs for each row, all numbers.
@@ -48,11 +44,13 @@ class Inputs:
         zero in all inputs of that column instead.
         """
         require_columns(sheet, self.names, "the model needs it")
-        plain = [name for name in self.names if name not in self.categories]
-        columns = dict(zip(plain, numbers(sheet, plain).T, strict=True))
-        for name, known in self.categories.items():
-            columns |= one_hot(sheet, name, known, unknown)
-        return pd.DataFrame({name: columns[name] for name in self.encoded})
+        columns: dict[str, np.ndarray] = {}
+        for name in self.names:
+            if name in self.categories:
+                columns |= one_hot(sheet, name, self.categories[name], unknown)
+            else:
+                columns[name] = numbers(sheet, [name])[:, 0]
+        return pd.DataFrame(columns)
 
 
 def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inputs:

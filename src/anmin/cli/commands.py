@@ -1,4 +1,4 @@
-"""anmin predict, anmin export and anmin demo."""
+"""anmin predict, anmin report, anmin export and anmin demo."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,6 @@ from anmin.cli.app import (
     ModelArgument,
     SeedOption,
     UnknownOption,
-    app,
     check_output,
     column,
     interruptible,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
+    from anmin.cli.page import Subject
     from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
@@ -37,7 +37,6 @@ Proba = typer.Option("--proba", help="Also the probability of each class.")
 Std = typer.Option("--std", help="Also the standard deviation, after fit --intervals.")
 
 
-@app.command()
 def predict(
     model: ModelArgument,
     data: DataArgument,
@@ -67,10 +66,6 @@ def predict(
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    if proba and not hasattr(network, "classes_"):
-        raise InputError(f"--proba needs a model of classes; {model} predicts numbers")
-    if std and getattr(network, "_intervals", None) is None:
-        raise InputError(f"--std needs a model fitted with --intervals; {model} was not")
     sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
     X = schema.inputs.encode(sheet, allow_unknown)
@@ -86,6 +81,10 @@ def predictions(
     model: "BaseANMIN", targets: tuple[str, ...], X: "pd.DataFrame", proba: bool, std: bool
 ) -> dict[str, Any]:
     """A column for each target, and those for deviations or classes if they are wanted."""
+    if proba and not hasattr(model, "classes_"):
+        raise InputError("--proba needs a model of classes; this one predicts numbers")
+    if std and getattr(model, "_intervals", None) is None:
+        raise InputError("--std needs a model fitted with --intervals; this one was not")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy()  # fitted on an array
     said = model.predict(given)
     Y = said.reshape(len(said), -1)
@@ -99,9 +98,105 @@ def predictions(
     return columns
 
 
+# ---- report -------------------------------------------------------------------------------------
+
+Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
+Page = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
+Truth = column(
+    "--target", "-t", metavar="NAME", help="Column of the truth, where its name differs."
+)
+
+
+def report(
+    model: ModelArgument,
+    data: Annotated[str | None, Data] = None,
+    output: Annotated[Path | None, Page] = None,
+    target: Annotated[list[str] | None, Truth] = None,
+    allow_unknown: UnknownOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how good a model is, how its fit went, and what it relies on.
+
+    With --output, a page with pictures, for any browser; else a short
+    text. With --data, the errors, the residuals and the importance of the
+    inputs on those rows; without, what the model itself knows. Use rows
+    that the model was not fitted on.
+
+    [bold]Examples[/bold]
+
+      anmin report houses.anmin
+
+      anmin report houses.anmin --data test.csv -o report.html
+    """
+    from anmin.cli.page import Subject
+    from anmin.cli.schema import open_model
+
+    if output is not None:
+        check_output(output, (".html", ".htm"), (model, Path(data or model)))
+    network, schema = open_model(model)
+    rows = None
+    if data is not None:
+        sheet, targets = schema.read(data), target or list(schema.targets)
+        if len(targets) != len(schema.targets):
+            raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
+        classify = hasattr(network, "classes_")
+        rows = schema.labelled_rows(sheet, classify, targets, allow_unknown)
+        schema.mention_unused(sheet, targets)
+    show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
+
+
+def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
+    """Write the page, and print the numbers or a short text."""
+    from anmin.cli.page import report_page
+    from anmin.files import write_atomically
+
+    if output is not None:
+        page = report_page(subject).encode()
+        with interruptible():
+            write_atomically(output, page)
+    if as_json:
+        print_json(summary(subject))
+    elif output is None:
+        print_report(subject)
+    else:
+        typer.echo(f"The report is in {output}")
+
+
+def summary(subject: "Subject") -> dict[str, Any]:
+    """The page as numbers."""
+    report = subject.model._report
+    return {
+        "errors": subject.errors(),
+        "inputs": subject.importance(),
+        "cost": subject.cost(),
+        "convergence": report and report.as_dict(),
+    }
+
+
+def print_report(subject: "Subject") -> None:
+    """The page as a short text."""
+    from anmin.cli.measures import LABELS, number
+    from anmin.cli.page import convergence_lines
+
+    facts, console = summary(subject), plain_console()
+    for rows, targets in facts["errors"].items():
+        for target, found in targets.items():
+            values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
+            console.print(f"{target}, {rows}: {values}")
+    top = list(facts["inputs"].items())[:10]
+    kind = "share of the weights" if subject.rows is None else "loss of score when shuffled"
+    console.print(f"Most important inputs ({kind}):")
+    console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
+    console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
+    if facts["convergence"]:
+        console.print(str(subject.model.report()))
+    else:
+        console.print(": ".join(*convergence_lines(subject.model)))
+
+
 # ---- export -------------------------------------------------------------------------------------
 
-Form = typer.Option("--to", metavar="FORM", help="Form of the export: c, onnx or torch.")
+Form = typer.Option("--to", metavar="FORM", help="c, onnx, or torch for torch.export.load.")
 Dtype = typer.Option(metavar="NAME", help='Arithmetic of the export: "float32" or "float64".')
 Name = typer.Option(help="What the C functions are called.")
 Exported = typer.Option(
@@ -109,7 +204,6 @@ Exported = typer.Option(
 )
 
 
-@app.command()
 def export(
     model: ModelArgument,
     to: Annotated[str, Form],
@@ -121,8 +215,7 @@ def export(
     """Write a saved model as C99 source, ONNX, or a PyTorch program.
 
     The standardisation is folded in, so all of them take raw inputs, in
-    the order that is printed. A text column is one 0/1 input for each
-    category.
+    the order that is printed; a text column is one for each category.
 
     [bold]Examples[/bold]
 
@@ -131,15 +224,12 @@ def export(
       anmin export houses.anmin --to onnx
 
       anmin export houses.anmin --to torch
-
-    In PyTorch: torch.export.load("houses.pt2").module()
     """
     from anmin.cli.schema import open_model
     from anmin.export import EXPORTS
 
-    if to not in EXPORTS:
+    if (form := EXPORTS.get(to)) is None:
         raise InputError(f"--to must be one of {', '.join(EXPORTS)}; got {to!r}")
-    form = EXPORTS[to]
     path = output or Path(model.stem + form.suffix)
     check_output(path, (form.suffix,), (model,))
     network, schema = open_model(model)
@@ -161,7 +251,6 @@ def export(
 Picture = typer.Option("--output", "-o", help="The picture: .png, .pdf or .svg.")
 
 
-@app.command()
 def demo(
     output: Annotated[Path, Picture] = Path("anmin-demo.png"),
     seed: SeedOption = 0,

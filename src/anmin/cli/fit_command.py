@@ -13,7 +13,6 @@ from anmin.cli.app import (
     DataArgument,
     JsonOption,
     SeedOption,
-    app,
     check_output,
     column,
     interruptible,
@@ -41,8 +40,6 @@ categories.
   anmin fit houses.csv -t price --drop id --one-hot --max-time 60
 
   anmin fit iris.csv -t species --classify --json
-
-  anmin fit abalone.csv -t x7     without header: x0, x1, …
 """
 
 setting = partial(typer.Option, rich_help_panel="Network and solver")
@@ -66,7 +63,6 @@ Device = setting(metavar="NAME", help='"cpu", "cuda" or "auto".')
 Intervals = setting("--intervals", help="Keep what anmin predict --std needs.")
 
 
-@app.command(help=HELP)
 def fit(
     data: DataArgument,
     target: Annotated[list[str] | None, Target] = None,
@@ -89,11 +85,11 @@ def fit(
     intervals: Annotated[bool, Intervals] = False,
     seed: SeedOption = 0,
 ) -> None:
-    from anmin.cli.tables import read
+    from anmin.cli.tables import STDIN, read
     from anmin.cli.training import Roles, take_apart, train
 
-    path = output or Path(default_name(data))
-    check_output(path, inputs=(Path(data),))
+    name = "model" if data == STDIN else Path(data).name.partition(".")[0]
+    check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
     roles = Roles(target or (), weight, features or (), drop or (), one_hot, classify)
     model = build(
         classify, n_hidden=number_or_word(n_hidden), lam=number_or_word(lam), slope=slope,
@@ -106,12 +102,7 @@ def fit(
     trained.extra_ = replace(schema, summary=summary).as_extra()
     with interruptible():
         trained.save(path)
-    if as_json:
-        print_json({"model": str(path)} | asdict(summary) | facts(trained))
-    else:
-        show(summary, facts(trained), path)
-    if summary.interrupted:
-        raise typer.Exit(130)
+    show(trained, summary, path, as_json)
 
 
 def build(classify: bool, **settings: Any) -> "BaseANMIN":
@@ -120,15 +111,6 @@ def build(classify: bool, **settings: Any) -> "BaseANMIN":
 
     given = {name: value for name, value in settings.items() if value is not None}
     return (ANMINClassifier if classify else ANMINRegressor)(**given)
-
-
-def default_name(data: str) -> str:
-    """Where the model goes when nothing is said.
-
-    >>> default_name("folder/houses.csv.gz"), default_name("-")
-    ('houses.anmin', 'model.anmin')
-    """
-    return "model.anmin" if data == "-" else f"{Path(data).name.partition('.')[0]}.anmin"
 
 
 def number_or_word(value: str) -> int | float | str:
@@ -145,23 +127,24 @@ def number_or_word(value: str) -> int | float | str:
     return value
 
 
-def facts(model: "BaseANMIN") -> dict[str, Any]:
-    """What there is to say of a fitted model itself."""
+def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -> None:
+    """Say what came out, and leave as after Ctrl-C where the fit was stopped."""
     from anmin.export import cost
 
-    name, lam = type(model).__name__, float(model.lam_ or 0.0)
-    return {"estimator": name, "lam": lam, "iterations": int(model.n_iter_)} | asdict(cost(model))
-
-
-def show(summary: "FitSummary", found: dict[str, Any], path: Path) -> None:
-    """The summary for a reader."""
-    console = plain_console()
-    console.print(error_table(summary))
-    units = f"{found['hidden']} hidden units, {found['parameters']:,} parameters"
-    console.print(f"Network: {found['inputs']} inputs, {units}, lam = {found['lam']:.3g}")
-    console.print(f"{summary.seconds:.1f} s, {found['iterations']} iterations")
-    early = "Stopped early. " if summary.interrupted else ""
-    console.print(f"{early}The model in {path} is {what_was_saved(summary)}.")
+    size, lam, steps = asdict(cost(model)), float(model.lam_ or 0.0), int(model.n_iter_)
+    if as_json:
+        facts = {"estimator": type(model).__name__, "lam": lam, "iterations": steps}
+        print_json({"model": str(path)} | asdict(summary) | facts | size)
+    else:
+        console = plain_console()
+        console.print(error_table(summary))
+        units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"
+        console.print(f"Network: {size['inputs']} inputs, {units}, lam = {lam:.3g}")
+        console.print(f"{summary.seconds:.1f} s, {steps} iterations")
+        early = "Stopped early. " if summary.interrupted else ""
+        console.print(f"{early}The model in {path} is {what_was_saved(summary)}.")
+    if summary.interrupted:
+        raise typer.Exit(130)
 
 
 def error_table(summary: "FitSummary") -> Table:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +15,7 @@ from anmin.cli.measures import LABELS, Errors, LabelledRows, number
 from anmin.cli.page_parts import gallery, picture, section, table, text
 from anmin.export import cost
 from anmin.inspect.report_text import lines
-from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay, outputs
+from anmin.plotting import PathDisplay, TrainingDisplay, outputs
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -56,9 +54,9 @@ class Subject:
 
     def groups(self) -> dict[str, list[int]]:
         """For each column the places of the inputs that come from it."""
-        place = {name: k for k, name in enumerate(self.schema.inputs.encoded)}
-        groups = self.schema.inputs.groups
-        return {column: [place[name] for name in names] for column, names in groups.items()}
+        inputs = self.schema.inputs
+        place = {name: k for k, name in enumerate(inputs.encoded)}
+        return {name: [place[each] for each in inputs.inputs_of(name)] for name in inputs.names}
 
     def importance(self) -> dict[str, float]:
         """The columns in order of importance: by shuffling where there are rows, else by weight."""
@@ -83,37 +81,16 @@ def report_page(subject: Subject) -> str:
     True
     """
     ranked, rows, known = subject.importance(), subject.rows, subject.errors()
-    sections = [headline(subject, known), errors_section(subject, known)]
-    sections.append(inputs_section(subject, ranked))
+    sections = [errors_section(subject, known), inputs_section(subject, ranked)]
     if rows is not None:
-        sections += [
-            residuals_section(subject, rows),
-            dependence_section(subject, rows, ranked),
-            function_section(subject, rows),
-        ]
+        sections += [residuals_section(subject, rows), dependence_section(subject, rows, ranked)]
     sections += [
         training_section(subject.model),
         path_section(subject.model),
         section("convergence", "Convergence", table([], convergence_lines(subject.model), "words")),
-        cost_section(subject),
         making_section(subject),
     ]
-    body = "\n".join(filter(None, sections))
-    return parts.PAGE.format(title=escape(subject.title), style=parts.CSS, body=body)
-
-
-def headline(s: Subject, known: dict[str, Errors]) -> str:
-    """The page in a sentence: the size of the network, and the error that counts most."""
-    found = s.cost()
-    words = [f"{number(found[name])} {LABELS[name]}" for name in ("inputs", "hidden", "parameters")]
-    if known:
-        rows, errors = list(known.items())[-1]
-        name = "accuracy" if is_classifier(s.model) else "r2"
-        words += [
-            f"{LABELS[name]} {number(e[name])} for {t}" for t, e in errors.items() if name in e
-        ]
-        words[-1] += f" on {rows}"
-    return text(" · ".join(words))
+    return parts.whole_page(subject.title, "\n".join(filter(None, sections)))
 
 
 def errors_section(s: Subject, known: dict[str, Errors]) -> str:
@@ -150,14 +127,9 @@ def residuals_section(s: Subject, rows: LabelledRows) -> str:
         return class_section(s.model, rows.y, said)
     Y, shown = rows.y.reshape(len(rows.y), -1), []
     for k, name in enumerate(s.schema.targets[:MOST_TARGETS]):
-        values = {"y": Y[:, k], "said": said[:, k]}
-        predicted = partial(parts.draw_predicted, name=name, **values)
-        residuals = partial(parts.draw_residuals, **values)
-        shown += [
-            picture(f"predicted-{k}", f"{name}: predicted against true", predicted),
-            picture(f"residuals-{k}", f"{name}: residuals", residuals),
-        ]
-    return section("residuals", "Residuals", gallery(*shown))
+        draw = partial(parts.draw_predicted, y=Y[:, k], said=said[:, k], name=name)
+        shown.append(picture(f"residuals-{k}", f"{name}: predicted against true", draw))
+    return section("residuals", "Predictions", gallery(*shown))
 
 
 def class_section(model: BaseANMIN, y: np.ndarray, said: np.ndarray) -> str:
@@ -188,34 +160,19 @@ def dependence_section(s: Subject, rows: LabelledRows, ranked: dict[str, float])
     return section("dependence", "Partial dependence", text(words), gallery(*shown))
 
 
-def function_section(s: Subject, rows: LabelledRows) -> str:
-    if s.model.n_features_in_ > 2:
-        return ""
-    some = parts.sample(len(rows.X))
-    draw = partial(FunctionDisplay.from_estimator, s.model, rows.X[some], rows.y[some])
-    words = "Between the hinges, where a hidden unit starts to fire, the function is linear."
-    return display_section("function", "The function and its hinges", words, draw)
-
-
 def training_section(model: BaseANMIN) -> str:
-    draw = partial(TrainingDisplay.from_estimator, model)
     steps = len(model.history_) - 1
     words = f"{steps:,} iterations; the loss is the mean squared error plus the penalty."
-    return display_section("training", "Training", words, draw, 3.8)
+    svg = picture("training", words, lambda ax: TrainingDisplay.from_estimator(model, ax=ax), 3.8)
+    return section("training", "Training", gallery(svg))
 
 
 def path_section(model: BaseANMIN) -> str:
     if not model.path_:
         return ""
-    draw = partial(PathDisplay.from_estimator, model)
     words = "The penalty was walked down from the left, and chosen on rows held out of training."
-    return display_section("path", "Choice of the penalty", words, draw)
-
-
-def display_section(
-    name: str, title: str, words: str, draw: Callable[..., object], height: float = 3.2
-) -> str:
-    return section(name, title, gallery(picture(name, words, lambda ax: draw(ax=ax), height)))
+    svg = picture("path", words, lambda ax: PathDisplay.from_estimator(model, ax=ax))
+    return section("path", "Choice of the penalty", gallery(svg))
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
@@ -223,13 +180,6 @@ def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
     if model._report is None:
         return [("report", "none, as the fit was interrupted while it was made")]
     return lines(model.report())
-
-
-def cost_section(s: Subject) -> str:
-    found = s.cost()
-    rows = [[LABELS[name], number(value)] for name, value in found.items()]
-    rows.append(["bytes in single precision", number(4 * found["parameters"])])
-    return section("cost", "Cost of a prediction", table([], rows))
 
 
 def making_section(s: Subject) -> str:
@@ -247,5 +197,6 @@ def making_section(s: Subject) -> str:
         ["estimator", type(s.model).__name__],
         ["settings", ", ".join(changed) or "the defaults"],
         ["penalty lam", number(s.model.lam_ or 0.0)],
+        *([LABELS[name], number(value)] for name, value in s.cost().items()),
     ]
     return section("making", "How it was made", table([], rows, "words"))

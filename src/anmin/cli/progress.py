@@ -12,7 +12,6 @@ PHASES = {
     "path": "choosing the penalty",
     "descend": "descending",
     "explore": "moving idle units",
-    "": "iterating",
 }
 
 
@@ -65,4 +64,4 @@ def standing(step: Step) -> str:
         error = f"loss {step.loss:.4g}, held-out error {step.held_out_mse:.4g}"
     else:
         error = f"loss {step.loss:.4g}"
-    return f"{PHASES.get(step.phase, step.phase)}: {error}"
+    return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"
