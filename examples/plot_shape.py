@@ -11,8 +11,8 @@ resolution, with distances for free. Graphics, robot planning and fonts use such
 # The data
 # --------
 # A silhouette drawn in code, 120 by 120 pixels. ``signed_distance`` turns it into rows: the place
-# of each pixel, and its distance to the outline. Any picture of yours works the same way, through
-# :func:`anmin.datasets.make_sdf`.
+# of each pixel, and its distance to the outline. Any picture of yours works the same way, as an
+# array of booleans that are true inside the shape: ``image > level``.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anmin.datasets import draw_shape, signed_distance
-from anmin.datasets.images import add_noise
 from paper.data.reading import read_table
 from paper.data.sets import DATASETS
 from paper.data.store import Folder, fetch
 
 Array = NDArray[np.float64]
+NOISE = 10.0  # deviation of the noise on the inputs of DAE, in grey levels of 0 to 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ def load_rows(
     if case == "sdf":
         return tables[0], tables[1].ravel()
     if case == "dae":
-        return add_noise(tables[0], random_state=0), tables[0]
+        noise = np.random.RandomState(0).standard_normal(tables[0].shape)
+        return tables[0] + NOISE * noise, tables[0]
     if case == "dae-clean":
         return tables[0], tables[0].copy()
     if case == "year":

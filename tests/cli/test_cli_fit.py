@@ -13,10 +13,10 @@ pytest.importorskip("pandas", reason='the command line needs the extra "cli"')
 import pandas as pd
 from typer.testing import CliRunner
 
-from anmin import ANMINClassifier, ANMINRegressor, history, load_model
+from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.cli import app
 from anmin.cli.progress import FitProgress, standing
-from anmin.engine import listening
+from anmin.engine import Engine, listening
 
 QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
 
@@ -255,16 +255,16 @@ def interrupt(monkeypatch):
     """Press Ctrl-C at the step of that number, counted over all fits."""
 
     def at(step):
-        original, seen = history.Journal.note, []
+        original, seen = Engine.record, []
 
-        def note(self, *args, **kwargs):
+        def record(self, *args, **kwargs):
             answer = original(self, *args, **kwargs)
             seen.append(1)
             if len(seen) == step:
                 signal.raise_signal(signal.SIGINT)
             return answer
 
-        monkeypatch.setattr(history.Journal, "note", note)
+        monkeypatch.setattr(Engine, "record", record)
 
     return at
 

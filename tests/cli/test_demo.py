@@ -54,11 +54,6 @@ def test_curves_end_at_the_network_returned(result):
     assert ours.curve[-1, 0] <= ours.seconds
 
 
-def test_the_rival_is_the_better_one(result):
-    assert result.rival in result.fits[1:]
-    assert result.rival.test_mse == min(fit.test_mse for fit in result.fits[1:])
-
-
 def test_progress_goes_from_nothing_to_all(result, told):
     for method in demo.METHODS:
         shares = [share for name, share in told if name == method]

@@ -1,6 +1,7 @@
 """The report page: every section and picture is there, and nothing is fetched from elsewhere."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,14 +11,15 @@ pytest.importorskip("matplotlib", reason='the page needs the extra "cli"')
 pytest.importorskip("typer", reason='the page needs the extra "cli"')
 
 from anmin import ANMINClassifier, ANMINRegressor
+from anmin.cli.columns import Inputs
 from anmin.cli.measures import LabelledRows, errors, input_weights, permutation_importance
 from anmin.cli.page import Subject, report_page
+from anmin.cli.schema import FitSummary, Schema
 
 pytestmark = pytest.mark.slow
 
-OWN = ["inputs", "training", "path", "convergence", "cost", "making"]
-JUDGED = ["errors", "inputs", "residuals", "dependence", "training", "path", "convergence", "cost",
-          "making"]  # fmt: skip
+OWN = ["inputs", "training", "path", "convergence", "making"]
+JUDGED = ["errors", "inputs", "residuals", "dependence", *OWN[1:]]
 VOID = {"meta", "br", "img", "link", "input"}
 
 
@@ -62,6 +64,12 @@ def model():
     return ANMINRegressor(6, random_state=0, max_iter=60).fit(*rows())
 
 
+def page_of(model, rows=None, targets=()):
+    """The page of a model that knows nothing of a table but the names of its targets."""
+    schema = Schema.of(model)
+    return report_page(Subject(model, replace(schema, targets=targets or schema.targets), rows))
+
+
 def check_page(text):
     """What holds for every page."""
     page = Page(text)
@@ -77,17 +85,17 @@ def check_page(text):
 
 
 def test_without_rows_the_page_shows_what_the_model_knows(model):
-    page = check_page(report_page(Subject(model, "A model")))
+    page = check_page(page_of(model))
     assert page.sections == OWN
-    assert set(page.pictures) == {"inputs", "training", "path"}
+    assert set(page.pictures) == {"training", "path"}
 
 
 def test_with_rows_the_page_judges_the_model(model):
-    text = report_page(Subject(model, "A model", LabelledRows(*rows())))
+    text = page_of(model, LabelledRows(*rows()))
     page = check_page(text)
     assert page.sections == JUDGED
     counts = {name: len(found) for name, found in page.pictures.items()}
-    assert counts == {"inputs": 1, "residuals": 3, "dependence": 3, "training": 1, "path": 1}
+    assert counts == {"residuals": 1, "dependence": 3, "training": 1, "path": 1}
     found = errors(model, LabelledRows(*rows()))["y"]
     assert f"{found['mse']:#.4g}" in text
     for words in ("MSE", "R²", "By permutation", "multiply-adds a row", "gradient"):
@@ -96,14 +104,7 @@ def test_with_rows_the_page_judges_the_model(model):
 
 def test_a_fit_without_a_path_has_no_such_section():
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(*rows())
-    assert "path" not in check_page(report_page(Subject(model))).sections
-
-
-@pytest.mark.parametrize("d", [1, 2])
-def test_a_function_of_few_inputs_is_drawn(d):
-    model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(*rows(d))
-    page = check_page(report_page(Subject(model, rows=LabelledRows(*rows(d)))))
-    assert len(page.pictures["function"]) == 1
+    assert "path" not in check_page(page_of(model)).sections
 
 
 @pytest.mark.parametrize("classes", [2, 3, 14])
@@ -112,7 +113,7 @@ def test_a_classifier_shows_what_it_confuses(classes):
     label = np.array([f"class {k}" for k in range(classes)])
     target = label[np.searchsorted(np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]), y)]
     model = ANMINClassifier(6, lam=1e-3, max_iter=10, random_state=0).fit(X, target)
-    text = report_page(Subject(model, rows=LabelledRows(X, target), targets=("kind",)))
+    text = page_of(model, LabelledRows(X, target), ("kind",))
     page = check_page(text)
     assert page.pictures["residuals"] == ["Share of each true class", "Reliability"]
     assert "accuracy" in text
@@ -123,9 +124,8 @@ def test_many_outputs_and_weights():
     X, y = rows()
     Y = np.column_stack([y, -y])
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, Y)
-    subject = Subject(model, rows=LabelledRows(X, Y, np.ones(len(X))), targets=("up", "down"))
-    page = check_page(report_page(subject))
-    assert len(page.pictures["residuals"]) == 6
+    page = check_page(page_of(model, LabelledRows(X, Y, np.ones(len(X))), ("up", "down")))
+    assert len(page.pictures["residuals"]) == 2
     assert any("down" in name for name in page.pictures["residuals"])
 
 
@@ -133,25 +133,23 @@ def test_names_cannot_break_the_page():
     X, y = rows()
     names = ["<script>alert(1)</script>", 'a"b & $x$ $', "–" * 60]
     model = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(X, y)
-    groups = {name: [k] for k, name in enumerate(names)}
-    subject = Subject(
-        model, "<b>", LabelledRows(X, y), groups, ("<i>",), making={"data": "<u>.csv"}
-    )
-    page = check_page(report_page(subject))
+    summary = FitSummary("<u>.csv", 150, 0, False, False, 1.0, {"<i>": {"mse": 1.0}}, {})
+    schema = Schema(Inputs(tuple(names)), ("<i>",), tuple(names), summary=summary)
+    page = check_page(report_page(Subject(model, schema, LabelledRows(X, y), "<b> $body")))
     assert page.sections[0] == "errors"
 
 
 def test_a_constant_column_and_a_network_without_units():
     X = np.column_stack([np.ones(30), np.arange(30.0)])
     model = ANMINRegressor(4, random_state=0).fit(X, np.ones(30))
-    page = check_page(report_page(Subject(model, rows=LabelledRows(X, np.ones(30)))))
+    page = check_page(page_of(model, LabelledRows(X, np.ones(30))))
     assert len(page.pictures["dependence"]) == 1
 
 
 def test_many_inputs_are_cut_and_the_page_says_so():
     X = np.random.default_rng(0).normal(size=(60, 40))
     model = ANMINRegressor(3, lam=1e-2, max_iter=3, random_state=0).fit(X, X[:, 0])
-    assert "28 more are not" in report_page(Subject(model, rows=LabelledRows(X, X[:, 0])))
+    assert "28 more are not" in page_of(model, LabelledRows(X, X[:, 0]))
 
 
 def test_errors_are_those_of_scikit_learn(model):

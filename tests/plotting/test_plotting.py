@@ -10,8 +10,7 @@ pytest.importorskip("matplotlib", reason='pictures need the extra "cli"')
 import matplotlib.pyplot as plt
 
 from anmin import ANMINClassifier, ANMINRegressor
-from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay
-from anmin.plotting.function import plain
+from anmin.plotting import FunctionDisplay, PathDisplay, TrainingDisplay, plain
 
 
 @pytest.fixture(autouse=True)

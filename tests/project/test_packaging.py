@@ -93,7 +93,8 @@ def out(python, *words, folder):
 
 def sources(folder):
     """Files of the package, relative to its folder."""
-    return {p.relative_to(folder).as_posix() for p in folder.rglob("*.py")} | {"py.typed"}
+    modules = {p.relative_to(folder).as_posix() for p in folder.rglob("*.py")}
+    return modules | {"py.typed", "cli/page.html"}
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):

@@ -1,9 +1,11 @@
-"""The command line: the library makes the numbers, here they are shown.
+"""The command line: the library makes the numbers, here they are shown."""
 
-Importing the commands registers them with the application.
-"""
-
-from anmin.cli import commands, fit_command, report_command
 from anmin.cli.app import app
+from anmin.cli.commands import demo, export, predict, report
+from anmin.cli.fit_command import HELP, fit
 
-__all__ = ["app", "commands", "fit_command", "report_command"]
+__all__ = ["app"]
+
+app.command(help=HELP)(fit)
+for command in (predict, report, export, demo):  # in this order in the help
+    app.command()(command)

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
-from math import isfinite
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -26,7 +25,6 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-ORDER = ("fit", "predict", "report", "export")  # as one uses them; the others follow
 HIGHEST_SEED = 2**32 - 1  # that NumPy takes
 
 
@@ -36,10 +34,6 @@ class InputError(Exception):
 
 class Commands(TyperGroup):
     """Commands whose errors are one line, without a traceback."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        known = super().list_commands(ctx)
-        return [*(n for n in ORDER if n in known), *(n for n in known if n not in ORDER)]
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -68,10 +62,6 @@ app = typer.Typer(
 )
 
 column = partial(typer.Option, rich_help_panel="Columns")
-HEADER = "Whether the first row of a CSV file names the columns. By default, if it holds text."
-HeaderOption = Annotated[
-    bool | None, column("--header/--no-header", help=HEADER, show_default=False)
-]
 UnknownOption = Annotated[
     bool, column("--allow-unknown", help="Predict rows with an unknown category, as having none.")
 ]
@@ -81,7 +71,7 @@ SeedOption = Annotated[
 ]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File from anmin fit.")]
 DataArgument = Annotated[
-    str, typer.Argument(metavar="DATA", help=".csv, .tsv, .parquet or .npz; - for a pipe.")
+    str, typer.Argument(metavar="DATA", help=".csv, .tsv or .parquet; - for a pipe.")
 ]
 
 
@@ -102,20 +92,8 @@ def plain_console() -> Console:
 
 def print_json(facts: dict[str, Any]) -> None:
     """Facts on standard output; JSON has no NaN, so it is null."""
-    typer.echo(json.dumps(finite(facts), indent=2, ensure_ascii=False))
-
-
-def finite(value: Any) -> Any:
-    """The same facts with None for each number that is NaN or infinite.
-
-    >>> finite({"mse": [1.0, float("nan")]})
-    {'mse': [1.0, None]}
-    """
-    if isinstance(value, dict):
-        return {name: finite(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(part) for part in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    finite = json.loads(json.dumps(facts), parse_constant=lambda _: None)
+    typer.echo(json.dumps(finite, indent=2, ensure_ascii=False))
 
 
 def check_output(path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:

@@ -28,18 +28,14 @@ class Inputs:
     names: tuple[str, ...]
     categories: dict[str, list[str]] = field(default_factory=dict)
 
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """For each column the inputs that come from it."""
-        groups = {name: [name] for name in self.names}
-        for name, texts in self.categories.items():
-            groups[name] = [f"{name}={text}" for text in texts]
-        return groups
+    def inputs_of(self, name: str) -> list[str]:
+        """Names of the network's inputs that come from a column."""
+        return [f"{name}={text}" for text in self.categories.get(name, ())] or [name]
 
     @property
     def encoded(self) -> list[str]:
         """Names of the network's inputs, in order."""
-        return [name for group in self.groups.values() for name in group]
+        return [each for name in self.names for each in self.inputs_of(name)]
 
     def encode(self, sheet: Sheet, unknown: bool = False) -> pd.DataFrame:
         """The network's inputs for each row, all numbers.
@@ -47,17 +43,14 @@ class Inputs:
         A category that the training table did not have is an error; with `unknown` the row is
         zero in all inputs of that column instead.
         """
-        absent = [name for name in self.names if name not in sheet.columns]
-        if absent:
-            raise InputError(
-                f"{sheet.name} lacks what the model needs: {quoted(absent)}; "
-                f"it has {quoted(sheet.columns)}"
-            )
-        plain = [name for name in self.names if name not in self.categories]
-        columns = dict(zip(plain, numbers(sheet, plain).T, strict=True))
-        for name, known in self.categories.items():
-            columns |= one_hot(sheet, name, known, unknown)
-        return pd.DataFrame({name: columns[name] for name in self.encoded})
+        require_columns(sheet, self.names, "the model needs it")
+        columns: dict[str, np.ndarray] = {}
+        for name in self.names:
+            if name in self.categories:
+                columns |= one_hot(sheet, name, self.categories[name], unknown)
+            else:
+                columns[name] = numbers(sheet, [name])[:, 0]
+        return pd.DataFrame(columns)
 
 
 def choose_inputs(sheet: Sheet, names: Iterable[str], encode_text: bool) -> Inputs:
@@ -108,11 +101,10 @@ def one_hot(sheet: Sheet, name: str, known: list[str], unknown: bool) -> dict[st
 
 def target_values(sheet: Sheet, targets: Sequence[str], classify: bool) -> np.ndarray:
     """The targets as numbers, (n,) or (n, q); for classification the labels."""
-    require_columns(sheet, targets, "target")
+    require_columns(sheet, targets, "--target")
     if classify:
         return labels(sheet, targets[0])
-    texts = [name for name in targets if is_text(sheet.table[name])]
-    if texts:
+    if texts := [name for name in targets if is_text(sheet.table[name])]:
         raise InputError(
             f"the target {quoted(texts)} of {sheet.name} holds text; --classify predicts classes"
         )
@@ -136,10 +128,9 @@ def labels(sheet: Sheet, name: str) -> np.ndarray:
 
 def require_columns(sheet: Sheet, names: Sequence[str], role: str) -> None:
     """Refuse names that the table does not have."""
-    absent = [name for name in names if name not in sheet.columns]
-    if absent:
+    if absent := [name for name in names if name not in sheet.columns]:
         raise InputError(
-            f"{sheet.name} has no column {quoted(absent)} (given as {role}); "
+            f"{sheet.name} has no column {quoted(absent)} ({role}); "
             f"it has {quoted(sheet.columns, most=30)}"
         )
 
@@ -178,9 +169,7 @@ def as_numbers(column: pd.Series) -> np.ndarray | None:
     >>> as_numbers(pd.Series(["1", "red"])) is None
     True
     """
-    if types.is_bool_dtype(column.dtype) or types.is_numeric_dtype(column.dtype):
-        if types.is_complex_dtype(column.dtype):
-            return None
+    if types.is_any_real_numeric_dtype(column.dtype) or types.is_bool_dtype(column.dtype):
         return column.to_numpy(dtype=float, na_value=np.nan)
     if not holds_texts(column):
         return None

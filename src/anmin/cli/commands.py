@@ -1,25 +1,18 @@
-"""anmin predict, anmin export and anmin demo."""
+"""anmin predict, anmin report, anmin export and anmin demo."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
 from anmin.cli.app import (
     DataArgument,
-    HeaderOption,
     InputError,
     JsonOption,
     ModelArgument,
     SeedOption,
     UnknownOption,
-    app,
     check_output,
     column,
     interruptible,
@@ -31,20 +24,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
-    from anmin.cli.tables import Sheet
+    from anmin.cli.page import Subject
     from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
 
 Keep = column(metavar="NAME", help="Column to copy beside the predictions; may be repeated.")
 Predictions = typer.Option(
-    "--output", "-o", metavar="FILE", help=".csv, .tsv, .parquet or .npz; - to print."
+    "--output", "-o", metavar="FILE", help=".csv, .tsv or .parquet; - to print."
 )
 Proba = typer.Option("--proba", help="Also the probability of each class.")
 Std = typer.Option("--std", help="Also the standard deviation, after fit --intervals.")
 
 
-@app.command()
 def predict(
     model: ModelArgument,
     data: DataArgument,
@@ -52,15 +44,12 @@ def predict(
     keep: Annotated[list[str] | None, Keep] = None,
     proba: Annotated[bool, Proba] = False,
     std: Annotated[bool, Std] = False,
-    header: HeaderOption = None,
     allow_unknown: UnknownOption = False,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
     Columns are matched by their names, in any order; others are left
-    alone. The predictions have the name of the target. Without a header,
-    the columns must be the model's inputs in their order, or all columns
-    of the training table in theirs.
+    alone. The predictions have the name of the target.
 
     [bold]Examples[/bold]
 
@@ -77,37 +66,25 @@ def predict(
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    check_extras(network, model, proba, std)
-    sheet, kept = schema.read(data, header), list(dict.fromkeys(keep or ()))
+    sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
     X = schema.inputs.encode(sheet, allow_unknown)
     schema.mention_unused(sheet, kept)
     said = predictions(network, schema.targets, X, proba, std)
-    with interruptible():
-        write(output, side_by_side(sheet, kept, said))
-
-
-def side_by_side(sheet: "Sheet", kept: list[str], said: dict[str, Any]) -> "pd.DataFrame":
-    """The columns that are kept, then the predictions; a name must not stand for both."""
     if both := said.keys() & set(kept):
-        raise InputError(
-            f"--keep {min(both)!r} is also the name of a prediction; rename the column"
-        )
-    return sheet.table[kept].assign(**said)
-
-
-def check_extras(model: "BaseANMIN", path: Path, proba: bool, std: bool) -> None:
-    """Refuse what the model cannot say."""
-    if proba and not hasattr(model, "classes_"):
-        raise InputError(f"--proba needs a model of classes; {path} predicts numbers")
-    if std and getattr(model, "_intervals", None) is None:
-        raise InputError(f"--std needs a model fitted with --intervals; {path} was fitted without")
+        raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
+    with interruptible():
+        write(output, sheet.table[kept].assign(**said))
 
 
 def predictions(
     model: "BaseANMIN", targets: tuple[str, ...], X: "pd.DataFrame", proba: bool, std: bool
 ) -> dict[str, Any]:
     """A column for each target, and those for deviations or classes if they are wanted."""
+    if proba and not hasattr(model, "classes_"):
+        raise InputError("--proba needs a model of classes; this one predicts numbers")
+    if std and getattr(model, "_intervals", None) is None:
+        raise InputError("--std needs a model fitted with --intervals; this one was not")
     given = X if hasattr(model, "feature_names_in_") else X.to_numpy()  # fitted on an array
     said = model.predict(given)
     Y = said.reshape(len(said), -1)
@@ -121,34 +98,124 @@ def predictions(
     return columns
 
 
+# ---- report -------------------------------------------------------------------------------------
+
+Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
+Page = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
+Truth = column(
+    "--target", "-t", metavar="NAME", help="Column of the truth, where its name differs."
+)
+
+
+def report(
+    model: ModelArgument,
+    data: Annotated[str | None, Data] = None,
+    output: Annotated[Path | None, Page] = None,
+    target: Annotated[list[str] | None, Truth] = None,
+    allow_unknown: UnknownOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how good a model is, how its fit went, and what it relies on.
+
+    With --output, a page with pictures, for any browser; else a short
+    text. With --data, the errors, the residuals and the importance of the
+    inputs on those rows; without, what the model itself knows. Use rows
+    that the model was not fitted on.
+
+    [bold]Examples[/bold]
+
+      anmin report houses.anmin
+
+      anmin report houses.anmin --data test.csv -o report.html
+    """
+    from anmin.cli.page import Subject
+    from anmin.cli.schema import open_model
+
+    if output is not None:
+        check_output(output, (".html", ".htm"), (model, Path(data or model)))
+    network, schema = open_model(model)
+    rows = None
+    if data is not None:
+        sheet, targets = schema.read(data), target or list(schema.targets)
+        if len(targets) != len(schema.targets):
+            raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
+        classify = hasattr(network, "classes_")
+        rows = schema.labelled_rows(sheet, classify, targets, allow_unknown)
+        schema.mention_unused(sheet, targets)
+    show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
+
+
+def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
+    """Write the page, and print the numbers or a short text."""
+    from anmin.cli.page import report_page
+    from anmin.files import write_atomically
+
+    if output is not None:
+        page = report_page(subject).encode()
+        with interruptible():
+            write_atomically(output, page)
+    if as_json:
+        print_json(summary(subject))
+    elif output is None:
+        print_report(subject)
+    else:
+        typer.echo(f"The report is in {output}")
+
+
+def summary(subject: "Subject") -> dict[str, Any]:
+    """The page as numbers."""
+    report = subject.model._report
+    return {
+        "errors": subject.errors(),
+        "inputs": subject.importance(),
+        "cost": subject.cost(),
+        "convergence": report and report.as_dict(),
+    }
+
+
+def print_report(subject: "Subject") -> None:
+    """The page as a short text."""
+    from anmin.cli.measures import LABELS, number
+    from anmin.cli.page import convergence_lines
+
+    facts, console = summary(subject), plain_console()
+    for rows, targets in facts["errors"].items():
+        for target, found in targets.items():
+            values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
+            console.print(f"{target}, {rows}: {values}")
+    top = list(facts["inputs"].items())[:10]
+    kind = "share of the weights" if subject.rows is None else "loss of score when shuffled"
+    console.print(f"Most important inputs ({kind}):")
+    console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
+    console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
+    if facts["convergence"]:
+        console.print(str(subject.model.report()))
+    else:
+        console.print(": ".join(*convergence_lines(subject.model)))
+
+
 # ---- export -------------------------------------------------------------------------------------
 
-
-ENDINGS = {"c": ".c", "onnx": ".onnx", "torch": ".pt2"}
-ExportForm = StrEnum("ExportForm", {"C": "c", "ONNX": "onnx", "TORCH": "torch"})
-Arithmetic = StrEnum("Arithmetic", {"SINGLE": "float32", "DOUBLE": "float64"})
-Form = typer.Option("--to", help="Form of the export.")
-Dtype = typer.Option(help="Arithmetic of the export.")
+Form = typer.Option("--to", metavar="FORM", help="c, onnx, or torch for torch.export.load.")
+Dtype = typer.Option(metavar="NAME", help='Arithmetic of the export: "float32" or "float64".')
 Name = typer.Option(help="What the C functions are called.")
 Exported = typer.Option(
     "--output", "-o", metavar="FILE", help="By default MODEL.c, MODEL.onnx or MODEL.pt2."
 )
 
 
-@app.command()
 def export(
     model: ModelArgument,
-    to: Annotated[ExportForm, Form],
+    to: Annotated[str, Form],
     output: Annotated[Path | None, Exported] = None,
-    dtype: Annotated[Arithmetic, Dtype] = Arithmetic.SINGLE,
+    dtype: Annotated[str, Dtype] = "float32",
     name: Annotated[str, Name] = "model",
     as_json: JsonOption = False,
 ) -> None:
     """Write a saved model as C99 source, ONNX, or a PyTorch program.
 
     The standardisation is folded in, so all of them take raw inputs, in
-    the order that is printed. A text column is one 0/1 input for each
-    category.
+    the order that is printed; a text column is one for each category.
 
     [bold]Examples[/bold]
 
@@ -157,17 +224,19 @@ def export(
       anmin export houses.anmin --to onnx
 
       anmin export houses.anmin --to torch
-
-    In PyTorch: torch.export.load("houses.pt2").module()
     """
     from anmin.cli.schema import open_model
+    from anmin.export import EXPORTS
 
-    path = output or Path(model.stem + ENDINGS[to])
-    check_output(path, (ENDINGS[to],), (model,))
+    if (form := EXPORTS.get(to)) is None:
+        raise InputError(f"--to must be one of {', '.join(EXPORTS)}; got {to!r}")
+    path = output or Path(model.stem + form.suffix)
+    check_output(path, (form.suffix,), (model,))
     network, schema = open_model(model)
+    options = {"dtype": dtype} | ({"name": name} if "name" in form.options else {})
     try:
         with interruptible():
-            write_export(network, to, path, dtype.value, name)
+            form.write(network, path, **options)
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
     inputs = schema.inputs.encoded
@@ -177,32 +246,11 @@ def export(
         typer.echo(f"{path} takes {len(inputs)} inputs, in this order: {', '.join(inputs)}")
 
 
-def write_export(model: "BaseANMIN", to: str, path: Path, dtype: str, name: str) -> None:
-    """Write the model in one of the forms; the program for PyTorch takes any number of rows."""
-    if to == "c":
-        model.to_c(path, name, dtype)
-        return
-    if to == "onnx":
-        model.to_onnx(path, dtype)
-        return
-    module = model.to_torch(dtype)
-    import torch
-
-    from anmin.files import open_atomically
-
-    example = torch.zeros(2, model.n_features_in_, dtype=next(module.parameters()).dtype)
-    rows = torch.export.Dim("rows")
-    program = torch.export.export(module, (example,), dynamic_shapes=({0: rows},))
-    with open_atomically(path) as file:
-        torch.export.save(program, file)
-
-
 # ---- demo ---------------------------------------------------------------------------------------
 
 Picture = typer.Option("--output", "-o", help="The picture: .png, .pdf or .svg.")
 
 
-@app.command()
 def demo(
     output: Annotated[Path, Picture] = Path("anmin-demo.png"),
     seed: SeedOption = 0,
@@ -214,32 +262,17 @@ def demo(
     errors, seconds and parameters, and writes one picture.
     """
     from anmin import demo as shape
+    from anmin.cli.progress import FitProgress
 
     check_output(output, shape.FORMATS)
-    with progress_bars(shape.METHODS) as notify:
-        result = shape.run(shape.DemoSettings(seed=seed), notify)
+    with FitProgress() as progress:
+        result = shape.run(shape.DemoSettings(seed=seed), progress.notify)
     with interruptible():
         shape.draw(result, output)
     if as_json:
         print_json(result.as_dict() | {"picture": str(output)})
     else:
         plain_console().print(score_table(result), f"The picture is in {output}", sep="\n")
-
-
-@contextmanager
-def progress_bars(names: tuple[str, ...]) -> Iterator[Callable[[str, float], None]]:
-    """A bar for each name on standard error; the function it yields moves one of them."""
-    columns = (SpinnerColumn(finished_text="✓"), "{task.description}", BarColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        tasks = {name: progress.add_task(name, start=False, total=None) for name in names}
-
-        def notify(name: str, share: float) -> None:
-            if share == 0:
-                progress.start_task(tasks[name])
-            else:
-                progress.update(tasks[name], total=1.0, completed=min(share, 1.0))
-
-        yield notify
 
 
 def score_table(result: "Demo") -> Table:

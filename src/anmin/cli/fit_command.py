@@ -1,6 +1,6 @@
 """anmin fit."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,10 +11,8 @@ from rich.text import Text
 
 from anmin.cli.app import (
     DataArgument,
-    HeaderOption,
     JsonOption,
     SeedOption,
-    app,
     check_output,
     column,
     interruptible,
@@ -24,8 +22,7 @@ from anmin.cli.app import (
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
-    from anmin.cli.schema import Schema
-    from anmin.cli.training import TrainedModel
+    from anmin.cli.schema import FitSummary
 
 HELP = """Fit a network to a table, test it on rows held out, and save it.
 
@@ -43,8 +40,6 @@ categories.
   anmin fit houses.csv -t price --drop id --one-hot --max-time 60
 
   anmin fit iris.csv -t species --classify --json
-
-  anmin fit abalone.csv -t x7     without header: x0, x1, …
 """
 
 setting = partial(typer.Option, rich_help_panel="Network and solver")
@@ -68,7 +63,6 @@ Device = setting(metavar="NAME", help='"cpu", "cuda" or "auto".')
 Intervals = setting("--intervals", help="Keep what anmin predict --std needs.")
 
 
-@app.command(help=HELP)
 def fit(
     data: DataArgument,
     target: Annotated[list[str] | None, Target] = None,
@@ -77,7 +71,6 @@ def fit(
     weight: Annotated[str | None, Weight] = None,
     classify: Annotated[bool, Classify] = False,
     one_hot: Annotated[bool, OneHot] = False,
-    header: HeaderOption = None,
     output: Annotated[Path | None, Output] = None,
     test_size: Annotated[float, TestSize] = 0.2,
     refit: Annotated[bool, Refit] = True,
@@ -92,34 +85,24 @@ def fit(
     intervals: Annotated[bool, Intervals] = False,
     seed: SeedOption = 0,
 ) -> None:
-    from anmin.cli.tables import read
+    from anmin.cli.tables import STDIN, read
     from anmin.cli.training import Roles, take_apart, train
 
-    path = output or Path(default_name(data))
-    check_output(path, inputs=(Path(data),))
+    name = "model" if data == STDIN else Path(data).name.partition(".")[0]
+    check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
     roles = Roles(target or (), weight, features or (), drop or (), one_hot, classify)
     model = build(
         classify, n_hidden=number_or_word(n_hidden), lam=number_or_word(lam), slope=slope,
         solver=solver, max_iter=max_iter, max_time=max_time, device=device, random_state=seed,
         intervals=intervals or None,
     )  # fmt: skip
-    schema, rows = take_apart(read(data, header), roles)
-    trained = train(model, schema, rows, test_size, refit)
-    finish(trained, schema, Path(data).name, path, as_json)
-
-
-def finish(trained: "TrainedModel", schema: "Schema", data: str, path: Path, as_json: bool) -> None:
-    """Save the model with what its file remembers, and say what came out."""
-    summary = {"data": data} | trained.as_dict()
-    trained.model.extra_ = replace(schema, summary=summary).as_extra()
+    sheet = read(data)
+    schema, rows = take_apart(sheet, roles)
+    trained, summary = train(model, schema, rows, sheet.name, test_size, refit)
+    trained.extra_ = replace(schema, summary=summary).as_extra()
     with interruptible():
-        trained.model.save(path)
-    if as_json:
-        print_json({"model": str(path)} | summary)
-    else:
-        show(trained, path)
-    if trained.interrupted:
-        raise typer.Exit(130)
+        trained.save(path)
+    show(trained, summary, path, as_json)
 
 
 def build(classify: bool, **settings: Any) -> "BaseANMIN":
@@ -128,15 +111,6 @@ def build(classify: bool, **settings: Any) -> "BaseANMIN":
 
     given = {name: value for name, value in settings.items() if value is not None}
     return (ANMINClassifier if classify else ANMINRegressor)(**given)
-
-
-def default_name(data: str) -> str:
-    """Where the model goes when nothing is said.
-
-    >>> default_name("folder/houses.csv.gz"), default_name("-")
-    ('houses.anmin', 'model.anmin')
-    """
-    return "model.anmin" if data == "-" else f"{Path(data).name.partition('.')[0]}.anmin"
 
 
 def number_or_word(value: str) -> int | float | str:
@@ -153,45 +127,53 @@ def number_or_word(value: str) -> int | float | str:
     return value
 
 
-def show(trained: "TrainedModel", path: Path) -> None:
-    """The summary for a reader."""
-    facts, console = trained.as_dict(), plain_console()
-    console.print(error_table(trained))
-    units = f"{facts['hidden']} hidden units, {facts['parameters']:,} parameters"
-    console.print(f"Network: {facts['inputs']} inputs, {units}, lam = {facts['lam']:.3g}")
-    console.print(f"{facts['seconds']:.1f} s, {facts['iterations']} iterations")
-    console.print(what_was_saved(trained, path))
+def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -> None:
+    """Say what came out, and leave as after Ctrl-C where the fit was stopped."""
+    from anmin.export import cost
+
+    size, lam, steps = asdict(cost(model)), float(model.lam_ or 0.0), int(model.n_iter_)
+    if as_json:
+        facts = {"estimator": type(model).__name__, "lam": lam, "iterations": steps}
+        print_json({"model": str(path)} | asdict(summary) | facts | size)
+    else:
+        console = plain_console()
+        console.print(error_table(summary))
+        units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"
+        console.print(f"Network: {size['inputs']} inputs, {units}, lam = {lam:.3g}")
+        console.print(f"{summary.seconds:.1f} s, {steps} iterations")
+        early = "Stopped early. " if summary.interrupted else ""
+        console.print(f"{early}The model in {path} is {what_was_saved(summary)}.")
+    if summary.interrupted:
+        raise typer.Exit(130)
 
 
-def error_table(trained: "TrainedModel") -> Table:
+def error_table(summary: "FitSummary") -> Table:
     """Errors on the rows of the fit and on those held out, a row for each target."""
     from anmin.cli.measures import LABELS, number
 
-    table = Table(title=f"{trained.rows_train:,} rows to fit, {trained.rows_test:,} rows to test")
+    table = Table(title=f"{summary.rows_train:,} rows to fit, {summary.rows_test:,} rows to test")
     table.add_column("target")
     table.add_column("rows")
-    names = list(next(iter(trained.train.values())))
+    names = list(next(iter(summary.train.values())))
     for name in names:
         table.add_column(LABELS[name], justify="right")
-    seen = "all" if trained.refitted_on_all_rows else "fit"
-    for target, found in trained.train.items():
-        for rows, values in ((seen, found), ("test", trained.test.get(target, {}))):
+    seen = "all" if summary.refitted_on_all_rows else "fit"
+    for target, found in summary.train.items():
+        for rows, values in ((seen, found), ("test", summary.test.get(target, {}))):
             if values:
                 cells = [number(values.get(name, float("nan"))) for name in names]
                 table.add_row(Text(target), rows, *cells)
     return table
 
 
-def what_was_saved(trained: "TrainedModel", path: Path) -> str:
-    """Which of the models is in the file, in one sentence."""
-    fitted, held_out = trained.rows_train, trained.rows_test
-    how = f"fitted on all {fitted:,} rows; no rows were held out for a test"
-    if trained.refitted_on_all_rows:
-        how = (
+def what_was_saved(summary: "FitSummary") -> str:
+    """Which of the models is in the file."""
+    fitted, held_out = summary.rows_train, summary.rows_test
+    if summary.refitted_on_all_rows:
+        return (
             f"fitted on all {fitted + held_out:,} rows; the test error is that of a fit without "
             f"the {held_out:,} test rows"
         )
-    elif held_out:
-        how = f"the tested one, fitted on {fitted:,} rows"
-    early = "Stopped early. " if trained.interrupted else ""
-    return f"{early}The model in {path} is {how}."
+    if held_out:
+        return f"the tested one, fitted on {fitted:,} rows"
+    return f"fitted on all {fitted:,} rows; no rows were held out for a test"

@@ -10,15 +10,13 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import is_classifier
 
-from anmin.export import cost
-from anmin.plotting.function import outputs
+from anmin.plotting import outputs
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
 SHUFFLES = 5
 MOST_ROWS = 2000  # that are shuffled
-SIZES = ("inputs", "hidden", "outputs", "parameters", "multiply_adds")
 LABELS = {
     "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "accuracy": "accuracy",
     "log_loss": "log-loss", "inputs": "inputs", "hidden": "hidden units", "outputs": "outputs",
@@ -77,12 +75,6 @@ def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> 
         "mae": float(np.average(np.abs(said - y), weights=w)),
         "r2": float(mse == 0) if constant else 1 - mse / spread,
     }
-
-
-def prediction_cost(model: BaseANMIN) -> dict[str, int]:
-    """What a prediction takes, by name."""
-    found = cost(model)
-    return {name: getattr(found, name) for name in SIZES}
 
 
 def input_weights(model: BaseANMIN, groups: Groups) -> dict[str, float]:

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.inspection import PartialDependenceDisplay
 from sklearn.metrics import confusion_matrix
 
-from anmin.plotting.curves import BLUE, GREY, ORANGE
-from anmin.plotting.function import plain
+from anmin.plotting import BLUE, GREY, ORANGE, outputs, plain
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -38,64 +37,19 @@ MOST_POINTS = 3000  # drawn
 MOST_ROWS = 500  # averaged for partial dependence
 BINS = 10
 
-CSS = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --back: #ffffff; --line: #d9d9d9;
-  --soft: #f4f6f8; --quiet: #5c6670; --blue: #0072b2; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e6; --back: #15181b; --line: #3a4046; --soft: #1e2327; --quiet: #9aa4ad;
-    --blue: #4aa3dc; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--back);
-  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: 0.5rem 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 0 0 0.5rem; }
-section { border-top: 1px solid var(--line); padding: 1rem 0; }
-p, figcaption { color: var(--quiet); margin: 0 0 0.5rem; max-width: 42rem; }
-figure { margin: 0; }
-figcaption { font-size: 0.85rem; text-align: center; overflow-wrap: anywhere; }
-svg[role=img] { display: block; width: 100%; height: auto; max-width: 36rem; }
-.gallery { display: grid; gap: 1rem; align-items: start;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
-.pair { display: grid; gap: 1rem; align-items: start;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-.wide { overflow-x: auto; max-width: 100%; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: right;
-  border-bottom: 1px solid var(--line); }
-th { font-weight: 600; }
-.numbers th[scope=row] { min-width: 6.5rem; }
-.words td { text-align: left; max-width: 46rem; overflow-wrap: anywhere; }
-.words th { white-space: nowrap; vertical-align: top; }
-th[scope=row], th[scope=col]:first-child { text-align: left; font-weight: 400; }
-"""
-
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}
-</body>
-</html>
-"""
-
 
 # ---- pieces of HTML -----------------------------------------------------------------------------
+
+
+def whole_page(title: str, body: str) -> str:
+    """The page of the template, with its title and its body."""
+    template = Template(files("anmin.cli").joinpath("page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), body=body)
 
 
 def section(name: str, title: str, *content: str) -> str:
     body = "\n".join(content)
     return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
-
-
-def side_by_side(*parts: str) -> str:
-    """Sections next to each other, where there is room."""
-    return '<div class="pair">' + "\n".join(filter(None, parts)) + "</div>"
 
 
 def text(words: str) -> str:
@@ -123,9 +77,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbe
 # ---- pictures -----------------------------------------------------------------------------------
 
 
-def picture(
-    name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2, caption: str = ""
-) -> str:
+def picture(name: str, title: str, draw: Callable[[Axes], object], height: float = 3.2) -> str:
     """An SVG figure with what `draw` draws into an Axes.
 
     >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
@@ -142,17 +94,7 @@ def picture(
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
     svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure>{svg}{below}</figure>"
-
-
-def draw_bars(ax: Axes, shares: Mapping[str, float], label: str) -> None:
-    """Horizontal bars, the largest on top."""
-    ax.barh(range(len(shares)), list(shares.values()), color=BLUE)
-    ax.set_yticks(range(len(shares)), [plain(name, 22) for name in shares])
-    ax.invert_yaxis()
-    ax.set_xlabel(label)
-    ax.grid(axis="x", alpha=0.3)
+    return f"<figure>{svg}<figcaption>{escape(title)}</figcaption></figure>"
 
 
 def sample(n: int, most: int = MOST_POINTS) -> np.ndarray:
@@ -167,20 +109,6 @@ def draw_predicted(ax: Axes, y: np.ndarray, said: np.ndarray, name: str) -> None
     ends = [min(y.min(), said.min()), max(y.max(), said.max())]
     ax.plot(ends, ends, color=ORANGE, linewidth=1)
     ax.set(xlabel=f"true {plain(name)}", ylabel="predicted")
-
-
-def draw_residuals(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
-    """Residuals against predicted."""
-    rows = sample(len(y))
-    ax.plot(said[rows], (y - said)[rows], ".", **DOTS)
-    ax.axhline(0, color=ORANGE, linewidth=1)
-    ax.set(xlabel="predicted", ylabel="true − predicted")
-
-
-def draw_histogram(ax: Axes, y: np.ndarray, said: np.ndarray) -> None:
-    ax.hist(y - said, bins=40, color=BLUE)
-    ax.axvline(0, color=ORANGE, linewidth=1)
-    ax.set(xlabel="true − predicted", ylabel="rows")
 
 
 def draw_confusion(ax: Axes, y: np.ndarray, said: np.ndarray, classes: Sequence[Any]) -> None:
@@ -210,20 +138,13 @@ def draw_reliability(ax: Axes, right: np.ndarray, confidence: np.ndarray) -> Non
 def draw_dependence(ax: Axes, model: BaseANMIN, X: np.ndarray, feature: int, name: str) -> None:
     """The prediction averaged over the rows, with one input set to each of its values."""
     classes = getattr(model, "classes_", [])
-    target, what = 0 if model.n_outputs_ > 1 else None, "prediction"
-    if len(classes):
-        several = len(classes) > 2
-        target = classes[0] if several else None
-        what = f"probability of {plain(classes[0 if several else 1])}"
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        warnings.filterwarnings("ignore", "Attempting to set identical")  # a constant
-        shown = PartialDependenceDisplay.from_estimator(
-            model, X[sample(len(X), MOST_ROWS)], [feature], target=target, ax=ax,
-            grid_resolution=50, line_kw={"color": BLUE}, response_method="auto",
-        )  # fmt: skip
-    (axis,) = shown.axes_.ravel()
-    for ticks in axis.collections:  # the deciles
-        ticks.set_color(GREY)
-    axis.set(xlabel=plain(name), ylabel=f"mean {what}")
-    axis.grid(alpha=0.3)
+    which = int(len(classes) == 2)  # the second of two classes, else the first output
+    what = f"probability of {plain(classes[which])}" if len(classes) else "prediction"
+    values = np.linspace(X[:, feature].min(), X[:, feature].max(), 50)
+    some, means = X[sample(len(X), MOST_ROWS)], []
+    for value in values:
+        some[:, feature] = value
+        means.append(outputs(model, some)[:, which].mean())
+    ax.plot(values, means, color=BLUE)
+    ax.set(xlabel=plain(name), ylabel=f"mean {what}")
+    ax.grid(alpha=0.3)

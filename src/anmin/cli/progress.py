@@ -12,7 +12,6 @@ PHASES = {
     "path": "choosing the penalty",
     "descend": "descending",
     "explore": "moving idle units",
-    "": "iterating",
 }
 
 
@@ -38,6 +37,13 @@ class FitProgress(Progress):
             self.remove_task(self.line)
         self.line = self.add_task(what, total=None, standing="")
 
+    def notify(self, what: str, share: float) -> None:
+        """A share of some work is done; 0 begins it."""
+        if share == 0:
+            self.begin(what)
+        elif self.line is not None:
+            self.update(self.line, total=1.0, completed=share)
+
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
         if self.line is not None:
@@ -58,4 +64,4 @@ def standing(step: Step) -> str:
         error = f"loss {step.loss:.4g}, held-out error {step.held_out_mse:.4g}"
     else:
         error = f"loss {step.loss:.4g}"
-    return f"{PHASES.get(step.phase, step.phase)}: {error}"
+    return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"

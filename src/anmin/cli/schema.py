@@ -1,26 +1,55 @@
 """What a model file remembers of the table that the model was fitted on, so that new tables fit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from sklearn.base import is_classifier
 
 from anmin import load_model
 from anmin.cli import tables
 from anmin.cli.app import InputError, note
-from anmin.cli.columns import Inputs
-from anmin.cli.measures import LABELS
+from anmin.cli.columns import Inputs, numbers, target_values
+from anmin.cli.measures import LABELS, Errors, LabelledRows
 from anmin.cli.tables import Sheet, quoted
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
-SUMMARY = {
-    "data": str, "rows_train": int, "rows_test": int, "refitted_on_all_rows": bool,
-    "interrupted": bool, "seconds": float, "train": dict, "test": dict,
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class FitSummary:
+    """How `anmin fit` came to a model: its data, and the errors on rows fitted and held out."""
+
+    data: str
+    rows_train: int
+    rows_test: int
+    refitted_on_all_rows: bool
+    interrupted: bool
+    seconds: float
+    train: Errors
+    test: Errors
+
+    @classmethod
+    def from_json(cls, found: Any, targets: Sequence[str]) -> "FitSummary | None":
+        """From a model file, which anybody may have written; None where nothing is known."""
+        require(isinstance(found, dict), "summary must be a dictionary")
+        if not found:
+            return None
+        for each in fields(cls):
+            value, kind = found[each.name], get_origin(each.type) or each.type
+            good = type(value) in (int, float) if kind is float else type(value) is kind
+            require(good, f"{each.name} of its summary is {value!r:.40}")
+        for part in (found["train"], found["test"]):
+            require(not part or set(part) == set(targets), "errors of other targets")
+            for errors in part.values():
+                good = isinstance(errors, dict) and errors.keys() <= LABELS.keys()
+                require(
+                    good and all(type(value) in (int, float) for value in errors.values()),
+                    "its errors are not numbers",
+                )
+        return cls(**{each.name: found[each.name] for each in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +61,7 @@ class Schema:
     columns: tuple[str, ...]
     header: bool = True
     weight: str | None = None
-    summary: dict[str, Any] = field(default_factory=dict)
+    summary: FitSummary | None = None
 
     def as_extra(self) -> dict[str, Any]:
         """As JSON, for the model file."""
@@ -44,7 +73,7 @@ class Schema:
             "header": self.header,
             "weight": self.weight,
         }
-        return {"table": table, "summary": self.summary}
+        return {"table": table, "summary": asdict(self.summary) if self.summary else {}}
 
     @classmethod
     def of(cls, model: "BaseANMIN") -> "Schema":
@@ -69,65 +98,49 @@ class Schema:
     @classmethod
     def from_extra(cls, extra: dict[str, Any]) -> "Schema":
         """From the JSON of a model file, which anybody may have written."""
-        table, summary = extra["table"], extra["summary"]
-        inputs, header, weight = names(table["inputs"]), table["header"], table["weight"]
-        categories = {name: list(names(texts)) for name, texts in dict(table["categories"]).items()}
-        require(categories.keys() <= set(inputs), "categories of a column that is no input")
+        table = extra["table"]
+        names, header, weight = distinct(table["inputs"]), table["header"], table["weight"]
+        found = dict(table["categories"])
+        inputs = Inputs(names, {name: list(distinct(texts)) for name, texts in found.items()})
+        require(found.keys() <= set(names), "categories of a column that is no input")
+        distinct(inputs.encoded)
         require(isinstance(header, bool), "header must be true or false")
         require(weight is None or isinstance(weight, str), "weight must be a name")
-        targets = names(table["targets"])
-        check_summary(summary, targets)
-        encoded = Inputs(inputs, categories)
-        names(encoded.encoded)
-        return cls(encoded, targets, names(table["columns"]), header, weight, summary)
+        targets = distinct(table["targets"])
+        summary = FitSummary.from_json(extra["summary"], targets)
+        return cls(inputs, targets, distinct(table["columns"]), header, weight, summary)
 
-    def read(self, source: str, header: bool | None) -> Sheet:
-        """A table, under the names of the training table where it has no names itself.
+    def read(self, source: str) -> Sheet:
+        """A table, under the names of the training table where neither has a header.
 
-        Without a header, as many columns as there are inputs are the inputs, and as many as the
-        training table had are those; both in their order there. For a model whose own table had a
-        header, that must be asked for, by `header` False.
+        As many columns as the training table had are those, and as many as there are inputs are
+        the inputs; both in their order there.
         """
-        sheet = tables.read(source, header, self.inputs.categories)
+        sheet = tables.read(source, self.inputs.categories)
         if sheet.header:
             return sheet
-        if self.header and header is not False:
-            raise InputError(
-                f"{sheet.name} has no header, and the model looks for {quoted(self.inputs.names)}; "
-                "--no-header takes the columns in the model's order"
-            )
-        have = len(sheet.columns)
-        whole = {"inputs of the model": self.inputs.names, "columns of its fit": self.columns}
-        for what, columns in whole.items():
-            if have == len(columns):
-                note(f"{sheet.name} has no header: its {have} columns are the {what}, in order")
+        for columns in (self.inputs.names, self.columns):
+            if len(sheet.columns) == len(columns) and not self.header:
                 return replace(sheet, table=sheet.table.set_axis(list(columns), axis=1))
         raise InputError(
-            f"{sheet.name} has {have} columns and no header; expected the {len(self.inputs.names)} "
-            f"inputs {quoted(self.inputs.names)}, or all {len(self.columns)} columns that the "
-            "model was fitted on"
+            f"{sheet.name} has {len(sheet.columns)} columns and no header; "
+            f"write the names of the columns into its first row: {quoted(self.inputs.names)}"
         )
+
+    def labelled_rows(
+        self, sheet: Sheet, classify: bool, targets: Sequence[str] = (), unknown: bool = False
+    ) -> LabelledRows:
+        """The rows of a table, with their true targets and their weights if there are any."""
+        y = target_values(sheet, targets or self.targets, classify)
+        weighted = [name for name in sheet.columns if name == self.weight]
+        weight = numbers(sheet, weighted)[:, 0] if weighted else None
+        return LabelledRows(self.inputs.encode(sheet, unknown).to_numpy(), y, weight)
 
     def mention_unused(self, sheet: Sheet, used: Sequence[str] = ()) -> None:
         """A note on columns that the model does not know."""
         known = {*self.columns, *self.targets, *used}
-        unused = [name for name in sheet.columns if name not in known]
-        if unused:
+        if unused := [name for name in sheet.columns if name not in known]:
             note(f"{sheet.name}: the model does not use {quoted(unused)}")
-
-
-def check_summary(summary: Any, targets: Sequence[str]) -> None:
-    """Refuse what `anmin fit` would not have written; nothing at all is fine."""
-    require(isinstance(summary, dict), "summary must be a dictionary")
-    for key, kind in SUMMARY.items() if summary else ():
-        value = summary[key]
-        good = type(value) in (int, float) if kind is float else type(value) is kind
-        require(good, f"{key} of its summary is {value!r:.40}")
-    for part in ("train", "test") if summary else ():
-        require(not summary[part] or set(summary[part]) == set(targets), "errors of other targets")
-        for found in summary[part].values():
-            good = isinstance(found, dict) and found.keys() <= LABELS.keys()
-            require(good and all(type(v) in (int, float) for v in found.values()), "strange errors")
 
 
 def require(good: bool, complaint: str) -> None:
@@ -135,11 +148,11 @@ def require(good: bool, complaint: str) -> None:
         raise ValueError(complaint)
 
 
-def names(values: Any) -> tuple[str, ...]:
-    """Distinct texts, and at least one."""
-    good = isinstance(values, list) and all(isinstance(value, str) for value in values)
-    require(good and 0 < len(values) == len(set(values)), f"{values!r:.40} are not distinct names")
-    return tuple(values)
+def distinct(names: Any) -> tuple[str, ...]:
+    """The names, if they are different texts, and at least one."""
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    require(good and 0 < len(names) == len(set(names)), f"{names!r:.40} are not distinct names")
+    return tuple(names)
 
 
 def open_model(path: Path) -> tuple["BaseANMIN", Schema]:

@@ -9,9 +9,9 @@ has seen more, and the test error is an honest, slightly high estimate of its er
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
 from anmin.cli.app import InputError, interruptible, note
-from anmin.cli.columns import choose_inputs, numbers, require_columns, target_values
-from anmin.cli.measures import Errors, LabelledRows, errors, prediction_cost
+from anmin.cli.columns import choose_inputs, require_columns
+from anmin.cli.measures import LabelledRows, errors
 from anmin.cli.progress import FitProgress
-from anmin.cli.schema import Schema
+from anmin.cli.schema import FitSummary, Schema
 from anmin.cli.tables import Sheet, quoted
 from anmin.engine import listening
 
@@ -44,30 +44,6 @@ class Roles:
     classify: bool = False
 
 
-@dataclass(slots=True)
-class TrainedModel:
-    """The model to save and what is known about it."""
-
-    model: "BaseANMIN"
-    train: Errors
-    test: Errors = field(default_factory=dict)
-    rows_train: int = 0
-    rows_test: int = 0
-    refitted_on_all_rows: bool = False
-    interrupted: bool = False
-    seconds: float = 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
-        model = self.model
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "model"} | {
-            "estimator": type(model).__name__,
-            "lam": float(model.lam_ or 0.0),
-            "iterations": int(model.n_iter_),
-            **prediction_cost(model),
-        }
-
-
 def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
     """Inputs, targets and weights of a table, or an error that names what is wrong."""
     columns = sheet.columns
@@ -80,56 +56,54 @@ def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
         raise InputError(f"--classify predicts one target; got {quoted(roles.targets)}")
     if len(set(roles.targets)) < len(roles.targets):
         raise InputError(f"--target names a column twice: {quoted(roles.targets)}")
-    given = [] if roles.weight is None else [roles.weight]
-    asked = {"target": roles.targets, "features": roles.features, "drop": roles.drop}
-    for option, chosen in (asked | {"weight": given}).items():
-        require_columns(sheet, chosen, f"--{option}")
-    taken = {*roles.targets, *roles.drop, *given}
-    chosen = [name for name in roles.features or columns if name not in taken]
-    y = target_values(sheet, roles.targets, roles.classify)
-    weight = numbers(sheet, given)[:, 0] if given else None
-    inputs = choose_inputs(sheet, chosen, roles.one_hot)
+    weight = [] if roles.weight is None else [roles.weight]
+    options = (("target", roles.targets), ("features", roles.features), ("drop", roles.drop))
+    for option, names in (*options, ("weight", weight)):
+        require_columns(sheet, names, f"--{option}")
+    taken = {*roles.targets, *roles.drop, *weight}
+    names = [name for name in roles.features or columns if name not in taken]
+    inputs = choose_inputs(sheet, names, roles.one_hot)
     schema = Schema(inputs, tuple(roles.targets), tuple(columns), sheet.header, roles.weight)
-    return schema, LabelledRows(inputs.encode(sheet).to_numpy(), y, weight)
+    return schema, schema.labelled_rows(sheet, roles.classify)
 
 
 def train(
-    model: "BaseANMIN", schema: Schema, rows: LabelledRows, test_size: float, refit: bool
-) -> TrainedModel:
+    model: "BaseANMIN", schema: Schema, rows: LabelledRows, data: str, test_size: float, refit: bool
+) -> tuple["BaseANMIN", FitSummary]:
     """Fit, test on rows held out, and fit again on all rows if that is wanted."""
     started = perf_counter()
     kept, held_out = split(model, rows, test_size)
-    again = refit and held_out is not None
+    again = refit and len(held_out.y) > 0
     with interruptible() as interrupts, FitProgress() as progress:
         tested = clone(model)
         if again and model.max_time is not None:
             tested.max_time = model.max_time / 2
         warned = fit(tested, schema, kept, progress)
-        trained = TrainedModel(tested, errors(tested, kept, schema.targets), rows_train=len(kept.y))
-        if held_out is not None:
-            trained.rows_test = len(held_out.y)
-            trained.test = errors(tested, held_out, schema.targets)
+        chosen, seen = tested, kept
         if again and not interrupts:
             final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
             warned += fit(final, schema, rows, progress)
             if not interrupts:  # else the tested model is the better one
-                trained.model, trained.refitted_on_all_rows = final, True
-                trained.train = errors(final, rows, schema.targets)
                 final.set_params(max_time=model.max_time, warm_start=model.warm_start)
-        trained.interrupted = bool(interrupts)
-    trained.seconds = round(perf_counter() - started, 3)
+                chosen, seen = final, rows
+        train_errors = errors(chosen, seen, schema.targets)
+        test_errors = errors(tested, held_out, schema.targets) if len(held_out.y) else {}
     for message in dict.fromkeys(warned):
         note(message)
-    return trained
+    seconds = round(perf_counter() - started, 3)
+    return chosen, FitSummary(
+        data, len(kept.y), len(held_out.y), chosen is not tested, bool(interrupts), seconds,
+        train_errors, test_errors,
+    )  # fmt: skip
 
 
 def split(
     model: "BaseANMIN", rows: LabelledRows, test_size: float
-) -> tuple[LabelledRows, LabelledRows | None]:
-    """Rows to fit on, and rows to test on unless `test_size` is 0."""
-    if test_size == 0:
-        return rows, None
+) -> tuple[LabelledRows, LabelledRows]:
+    """Rows to fit on, and rows to test on: none if `test_size` is 0."""
     n = len(rows.y)
+    if test_size == 0:
+        return rows, rows.part(np.arange(0))
     if not 1.5 <= n * test_size <= n - 2:
         raise InputError(
             f"{n} rows are too few to hold out a share of {test_size:g} for testing; "
