@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from conftest import make_data
 
-from anmin import ANMINRegressor
+from anmin import ANMINRegressor, sources
 from anmin.backends import NumpyBackend
-from anmin.sources import Chunk, Origin, RawSource, Scaling, Source, opening
+from anmin.sources import Chunk, Origin, RawSource, Scaling, Source
 
 MODEL = {"n_hidden": 4, "lam": 1e-3, "max_iter": 4, "random_state": 0}
 
@@ -52,7 +52,7 @@ def test_it_fits_and_predicts_as_arrays_do(data):
 
 def test_one_line_makes_fit_take_its_container(data, monkeypatch):
     X, y, w = data
-    monkeypatch.setattr(opening, "WRAPPERS", [*opening.WRAPPERS, Halves])
+    monkeypatch.setattr(sources, "WRAPPERS", [*sources.WRAPPERS, Halves])
     model = ANMINRegressor(**MODEL).fit(Holder(X), y, w)
     np.testing.assert_array_equal(model.A_, ANMINRegressor(**MODEL).fit(X, y, w).A_)
     assert model.predict(Holder(X)).shape == (300,)

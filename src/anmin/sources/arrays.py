@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import PreparedRows
+from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, bad_cells, chunk_of, column_names
 from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling, weight_unit
@@ -16,7 +16,7 @@ from anmin.sources.scaling import Scaling, weight_unit
 READ = 2**16  # rows of a memory map read at a time
 
 
-class ArraySource(PreparedRows):
+class ArraySource(Source):
     """The rows of X (n, d) and Y (n, q), with weights, prepared."""
 
     def __init__(
@@ -34,8 +34,7 @@ def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> Ar
         raise ValueError(Origin("X and y", 0).complaint(chunk, bad))
     if weight is not None and not weight.all():
         chunk = chunk.select(weight > 0)
-    heaviest = 0.0 if chunk.w is None else float(chunk.w.max(initial=0.0))
-    return ArrayRows(chunk.weighed_by(weight_unit(heaviest)))
+    return ArrayRows(chunk.weighed_by(weight_unit(chunk.heaviest)))
 
 
 class BatchSource(RawSource):

@@ -48,6 +48,11 @@ class Chunk:
         """Σw."""
         return float(len(self) if self.w is None else self.w.sum())
 
+    @property
+    def heaviest(self) -> float:
+        """The largest weight; 0 without weights."""
+        return 0.0 if self.w is None else float(self.w.max(initial=0.0))
+
     def select(self, rows: slice | np.ndarray) -> Chunk:
         """Some of the rows."""
         return Chunk(self.X[rows], self.Y[rows], None if self.w is None else self.w[rows])
@@ -74,25 +79,23 @@ class Origin:
 
     label: str  # a file with its row group, or a partition
     first: int = 0  # number of the first row there
-    names: Sequence[str] | None = None  # of the columns of X, then of Y, then of the weights
+    names: Sequence[str] | None = None  # of the columns of X, or of Y and the weights as well
     cell: Callable[[int, int], object] | None = None  # (row, column) → as it was given
 
     def complaint(self, chunk: Chunk, bad: np.ndarray) -> str:
         """The first bad cell, and what it must be."""
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        names = labels(*chunk.width, None) if self.names is None else self.names
+        d, q = chunk.width
+        names = [f"X[:, {j}]" for j in range(d)]
+        names += [*(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
+        if self.names is not None:
+            names[: len(self.names)] = self.names
         value: object = float(np.hstack([V[row] for V in chunk.columns])[column])
         value = value if self.cell is None else self.cell(row, column)
         return (
             f"{self.label}, row {self.first + row}, column {names[column]!r} is {value!r}, and "
             f"must be a finite number; above {LARGEST:g} in size it is too large."
         )
-
-
-def labels(d: int, q: int, names: Sequence[str] | None) -> list[str]:
-    """What to call the columns of X, y and the weights in a message."""
-    inputs = [f"X[:, {j}]" for j in range(d)] if names is None else list(names)
-    return [*inputs, *(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
 
 
 # ---- checks -------------------------------------------------------------------------------------
@@ -200,7 +203,7 @@ def chunk_of(
         rows = [np.asarray(part, dtype=object)[row] for part in (X, y, w) if part is not None]
         return np.hstack([np.atleast_1d(values) for values in rows])[column]
 
-    return chunk, Origin(label, 0, labels(*chunk.width, names), cell)
+    return chunk, Origin(label, 0, names, cell)
 
 
 def column_names(X: Any) -> list[str] | None:

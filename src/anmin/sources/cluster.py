@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import Batch, Kernel, PreparedRows, S
+from anmin.sources.batch import Batch, Kernel, S, Source
 from anmin.sources.chunk import Chunk, Origin, column_names
 from anmin.sources.draws import Part, rule
 from anmin.sources.raw import ArrayRows, Function, RawSource
@@ -33,12 +34,10 @@ from anmin.sources.worker import (
     Work,
     WorkersLostError,
     added,
-    all_rows,
     block_scores,
     computed,
     kept,
     load,
-    measure_rows,
     moved,
     run,
     some_rows,
@@ -111,7 +110,7 @@ class DaskSource(RawSource):
         raise NotImplementedError("the rows of a Dask collection stay on its workers.")
 
     def measure(self) -> Measure | None:
-        found = self.total(measure_rows)
+        found = self.total(ArrayRows.measure)
         if found is not None and self.whole:
             self.pieces = kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
         return found
@@ -123,14 +122,15 @@ class DaskSource(RawSource):
 
     def gather(self, rows: np.ndarray) -> ArrayRows:
         wanted = self.part(rows)
-        found = self.sure(wanted.total(all_rows))
+        found = self.sure(wanted.total(attrgetter("chunk")))
         return ArrayRows(found.select(np.argsort(np.argsort(rows, kind="stable"))))
 
     def part(self, part: Part) -> DaskSource:
         from dask.delayed import delayed
 
         other = copy(self)
-        other.__dict__.pop("measured", None)
+        for known in ("measured", "counted"):
+            other.__dict__.pop(known, None)
         other.whole, keep = False, delayed(rule(part), pure=False)
         firsts = accumulate(self.measured.sizes, initial=0)
         other.pieces = [
@@ -182,7 +182,7 @@ class DaskSource(RawSource):
                 raise PartitionError(f"partition {i} cannot be computed: {cause!r}") from cause
 
 
-class SpreadRows(PreparedRows):
+class SpreadRows(Source):
     """The rows of a Dask collection, prepared by the workers in each pass."""
 
     raw: DaskSource
@@ -193,7 +193,7 @@ class SpreadRows(PreparedRows):
         total = self.raw.sure(self.raw.total(work))
         return moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
 
-    def using(self, backend: Backend) -> PreparedRows:
+    def using(self, backend: Backend) -> Source:
         """Few rows come to the driver, which sums them in an order of its own: no partition shows
         in the last digits of single precision.
         """

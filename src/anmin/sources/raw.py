@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import PreparedRows
+from anmin.sources.batch import Source
 from anmin.sources.chunk import BAD_ROWS, Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import Keep, Part, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
@@ -58,7 +58,7 @@ class RawSource:
 
     @classmethod
     def wraps(cls, X: object) -> bool:  # noqa: ARG003
-        """Whether fit(X, y, weight) is to use cls(X, y, weight); see `opening.py`."""
+        """Whether fit(X, y, weight) is to use cls(X, y, weight); see `sources/__init__.py`."""
         return False
 
     @classmethod
@@ -119,6 +119,10 @@ class RawSource:
 
     def tally(self) -> tuple[int, float]:
         """Rows, and their weight."""
+        return self.counted
+
+    @cached_property
+    def counted(self) -> tuple[int, float]:
         return self.measured.x.n, self.measured.x.w
 
     @property
@@ -139,9 +143,9 @@ class RawSource:
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
 
-    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> PreparedRows:
+    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
         """The rows as the solvers want them."""
-        return PreparedRows(self, scaling, backend, batch_size)
+        return Source(self, scaling, backend, batch_size)
 
     def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
         """function(X) for the d columns `names`; NaN for rows that the source leaves out."""
@@ -152,8 +156,7 @@ class RawSource:
                     f"{origin.label} has {chunk.X.shape[1]} columns; the model expects {d}."
                 )
             rows = Chunk(chunk.X, chunk.Y[:, :0])
-            if self.bad_rows == "error":
-                checked(rows, origin, "error")
+            checked(rows, origin, self.bad_rows)
             bad = bad_cells(rows)
             with np.errstate(all="ignore"):
                 scores = function(rows.X)
@@ -191,9 +194,6 @@ class ArrayRows(RawSource):
     def measure(self) -> Measure | None:
         return measure(self.read())
 
-    def tally(self) -> tuple[int, float]:
-        return self.counted
-
     @cached_property
     def counted(self) -> tuple[int, float]:
         return len(self.chunk), self.chunk.weight
@@ -222,13 +222,9 @@ class View(RawSource):
     def read(self) -> Iterator[Chunk]:
         return selected(self.whole.read(), self.keep)
 
-    def tally(self) -> tuple[int, float]:
-        return self.counted
-
     @cached_property
     def counted(self) -> tuple[int, float]:
         n, w = 0, 0.0
         for chunk in ahead(self.read()):
-            n += len(chunk)
-            w += chunk.weight
+            n, w = n + len(chunk), w + chunk.weight
         return n, w
