@@ -68,10 +68,6 @@ class Batch:
     def __len__(self) -> int:
         return len(self.X)
 
-    @property
-    def kept(self) -> bool:
-        return self.room is not None
-
     def once(self, name: str, at: object, compute: Callable[[], T]) -> T:
         """compute(), remembered under `name` until asked for at another object `at`."""
         known = self._memory.get(name)
@@ -185,18 +181,16 @@ class Source:
 
     def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
         """Some of the rows, in memory; with another backend if one is given."""
-        return self._with(self.raw.gather(rows), backend or self.backend)
+        raw = self.raw.gather(rows)
+        return raw.prepared(self.scaling, backend or self.backend, self.batch_size)
 
     def part(self, part: Part) -> Source:
         """Some of the rows, where they live: by their numbers, or by a rule."""
-        return self._with(self.raw.part(part), self.backend)
+        return self.raw.part(part).prepared(self.scaling, self.backend, self.batch_size)
 
     def using(self, backend: Backend) -> Source:
         """The same rows in the arithmetic of another backend."""
-        return self._with(self.raw, backend)
-
-    def _with(self, raw: RawSource, backend: Backend) -> Source:
-        return raw.prepared(self.scaling, backend, self.batch_size)
+        return self.raw.prepared(self.scaling, backend, self.batch_size)
 
     def rows(self, rows: slice | np.ndarray) -> Batch:
         """Some rows, prepared: a slice, or their numbers."""

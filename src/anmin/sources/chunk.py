@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-BAD_ROWS = ("error", "skip")
 LARGEST = 1e151  # a cell; its square, summed over a million rows, is still a number
 
 
@@ -104,6 +103,8 @@ class Origin:
 def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
     """The rows without those of weight 0; rows with a cell that is no usable number are bad.
 
+    `bad_rows` is "error", "skip", or "" for an error about rows that cannot be left out.
+
     >>> import numpy as np
     >>> from anmin.sources.chunk import Chunk, Origin, checked
     >>> chunk = Chunk(np.array([[1.0], [np.nan]]), np.zeros((2, 1)))
@@ -117,9 +118,9 @@ def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
 number; above 1e+151 in size it is too large. Correct it, or leave such rows out: bad_rows="skip".
     """
     bad = bad_cells(chunk)
-    if bad is not None and bad_rows == "error":
-        advice = 'Correct it, or leave such rows out: bad_rows="skip".'
-        raise ValueError(f"{origin.complaint(chunk, bad)} {advice}")
+    if bad is not None and bad_rows != "skip":
+        advice = ' Correct it, or leave such rows out: bad_rows="skip".' if bad_rows else ""
+        raise ValueError(origin.complaint(chunk, bad) + advice)
     if bad is not None:
         good = np.flatnonzero(~bad.any(axis=1))
         chunk = replace(chunk.select(good), skipped=len(chunk) - len(good))

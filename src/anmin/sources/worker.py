@@ -61,6 +61,10 @@ def some_rows(chunk: Chunk, keep: Keep, first: int) -> Chunk:
     return chunk.select(keep(first, len(chunk)))
 
 
+def all_rows(rows: ArrayRows) -> Chunk:
+    return rows.chunk
+
+
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[S]):
     """A kernel, and how the rows are prepared for it."""
