@@ -74,6 +74,18 @@ def test_its_bad_cells_and_its_names(data):
         model.predict(source)
 
 
+def test_chunks_of_different_widths_are_refused(data):
+    X, y, _ = data
+
+    class Uneven(Halves):
+        def chunks(self):
+            for k, (chunk, origin) in enumerate(super().chunks()):
+                yield Chunk(chunk.X[:, k:], chunk.Y), origin
+
+    with pytest.raises(ValueError, match=r"half 1 has X .*expected \(n, 2\) and \(n, 1\)"):
+        ANMINRegressor(**MODEL).fit(Uneven(Holder(X), y))
+
+
 def test_the_same_function_standardises_everywhere(data):
     """For training, single precision of the input and predictions alike."""
     X, y, w = data
