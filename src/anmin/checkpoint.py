@@ -10,9 +10,8 @@ A log belongs to one fit: to its parameters, and to its rows, to the last bit an
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -29,7 +28,8 @@ NO_MATTER = ("checkpoint", "intervals", "verbose")  # parameters that do not cha
 SHOWN = 60  # characters of a parameter
 BUDGETS = {status.name: status for status in (Status.OUT_OF_TIME, Status.OUT_OF_ITERATIONS)}
 
-Scalars, Arrays = dict[str, Any], dict[str, np.ndarray]
+Scalars = dict[str, Any]
+Arrays = dict[str, np.ndarray]
 
 
 class Checkpoint:
@@ -109,14 +109,14 @@ def mark(move: Move) -> str:
     return fingerprint(move.problem.backend.to_numpy(move.at))
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def stored(backend: Backend, visit: Visit) -> tuple[Scalars, Arrays]:
     """A visit as scalars and arrays."""
     point, sums, counts = visit.point, visit.point.sums, visit.counts
-    scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
+    scalars: Scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
     scalars |= {"status": visit.status.name, "facts": {k: float(v) for k, v in visit.facts.items()}}
     arrays = {"A": point.A, "W": point.W, "StS": sums.StS, "StY": sums.StY}
     if counts is not None:
@@ -129,7 +129,8 @@ def restored(problem: Problem, scalars: Scalars, arrays: Arrays) -> Visit:
     """The visit that `stored` took apart; a ValueError where it is not one of this problem."""
     _, p, q = problem.source.shape
     h = arrays["A"].shape[1] if arrays["A"].ndim == 2 else -1
-    shapes = {"A": (p, h), "W": (h + 1, q), "StS": (h + 1, h + 1), "StY": (h + 1, q)}
+    shapes: dict[str, tuple[int, ...]] = {"A": (p, h), "W": (h + 1, q), "StY": (h + 1, q)}
+    shapes["StS"] = (h + 1, h + 1)
     numbers = [scalars[name] for name in ("loss", "mse", "n", "YtY")]
     facts, counts = scalars["facts"], None
     if "fired" in arrays:
@@ -149,35 +150,21 @@ def restored(problem: Problem, scalars: Scalars, arrays: Arrays) -> Visit:
 
 def rows_mark(source: Source) -> str:
     """What rows are known by."""
-    s = source.scaling
-    return fingerprint(s.x_mean, s.x_scale, s.y_mean, s.y_scale) + source.reduce(MarkPass()).hex
+    s, digests = source.scaling, source.reduce(digest_of)
+    scales = fingerprint(s.x_mean, s.x_scale, s.y_mean, s.y_scale)
+    return scales + hashlib.sha256(digests).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Rows, known by a sum over their bits; marks add in the order of the rows."""
+def digest_of(backend: Backend, batch: Batch) -> bytes:
+    """A kernel: a sum over the bits of a batch; those of several stand one after the other."""
 
-    digest: bytes
+    def part(rows: slice) -> bytes:
+        digest = hashlib.sha256()
+        for V in (batch.X[rows], batch.Y[rows]):
+            digest.update(np.ascontiguousarray(backend.to_numpy(V)).data)
+        return digest.digest()
 
-    @property
-    def hex(self) -> str:
-        return self.digest.hex()
-
-    def __add__(self, other: Mark) -> Mark:
-        return Mark(hashlib.sha256(self.digest + other.digest).digest())
-
-
-class MarkPass:
-    """A batch in, its mark out."""
-
-    def __call__(self, backend: Backend, batch: Batch) -> Mark:
-        def part(rows: slice) -> Mark:
-            digest = hashlib.sha256()
-            for V in (batch.X[rows], batch.Y[rows]):
-                digest.update(np.ascontiguousarray(backend.to_numpy(V)).data)
-            return Mark(digest.digest())
-
-        return backend.sum_over_blocks(part, len(batch))
+    return hashlib.sha256(backend.sum_over_blocks(part, len(batch))).digest()
 
 
 def fingerprint(*arrays: Any) -> str:

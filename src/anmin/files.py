@@ -92,9 +92,7 @@ def open_atomically(path: PathLike) -> Iterator[BinaryIO]:
 
 def flush_folder(folder: Path) -> None:
     """Make the new name durable as well; some file systems cannot, and the file is whole anyway."""
-    if os.name != "posix":
-        return
-    with suppress(OSError):
+    with suppress(OSError):  # Windows refuses to open a folder
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

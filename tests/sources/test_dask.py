@@ -271,8 +271,8 @@ def test_what_travels_does_not_grow_with_the_rows(here, monkeypatch):
         sizes.setdefault(kind, []).append((len(pickle.dumps(work)), len(pickle.dumps(answer))))
         return answer
 
-    module_run = module.run
-    monkeypatch.setattr(module, "run", weighed)
+    module_run = worker.run
+    monkeypatch.setattr(worker, "run", weighed)
     monkeypatch.setattr(module, "FEW", 0)
     most = {}
     for rows in (5_000, 20_000):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from conftest import make_data
 
-from anmin import ANMINRegressor
+from anmin import ANMINRegressor, sources
 from anmin.backends import NumpyBackend
-from anmin.sources import Chunk, Origin, RawSource, Scaling, Source, opening
+from anmin.sources import Chunk, Origin, RawSource, Scaling, Source
 
 MODEL = {"n_hidden": 4, "lam": 1e-3, "max_iter": 4, "random_state": 0}
 
@@ -52,7 +52,7 @@ def test_it_fits_and_predicts_as_arrays_do(data):
 
 def test_one_line_makes_fit_take_its_container(data, monkeypatch):
     X, y, w = data
-    monkeypatch.setattr(opening, "WRAPPERS", [*opening.WRAPPERS, Halves])
+    monkeypatch.setattr(sources, "WRAPPERS", [*sources.WRAPPERS, Halves])
     model = ANMINRegressor(**MODEL).fit(Holder(X), y, w)
     np.testing.assert_array_equal(model.A_, ANMINRegressor(**MODEL).fit(X, y, w).A_)
     assert model.predict(Holder(X)).shape == (300,)
@@ -72,6 +72,18 @@ def test_its_bad_cells_and_its_names(data):
     source.names = ["b", "a"]
     with pytest.raises(ValueError, match=r"has the columns .*'b', 'a'.*the model expects"):
         model.predict(source)
+
+
+def test_chunks_of_different_widths_are_refused(data):
+    X, y, _ = data
+
+    class Uneven(Halves):
+        def chunks(self):
+            for k, (chunk, origin) in enumerate(super().chunks()):
+                yield Chunk(chunk.X[:, k:], chunk.Y), origin
+
+    with pytest.raises(ValueError, match=r"half 1 has X .*expected \(n, 2\) and \(n, 1\)"):
+        ANMINRegressor(**MODEL).fit(Uneven(Holder(X), y))
 
 
 def test_the_same_function_standardises_everywhere(data):

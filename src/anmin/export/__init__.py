@@ -160,5 +160,5 @@ def cost(model: Any) -> Cost:
     return Cost(d, h, q, parameters=(d + 1) * h + (h + 1) * q, multiply_adds=(d + q) * h)
 
 
-for module in ("c", "onnx", "torch"):  # each registers itself, with what is defined above
+for module in ("c", "frameworks"):  # each registers itself, with what is defined above
     import_module(f"anmin.export.{module}")

@@ -21,10 +21,10 @@ from anmin import files
 from anmin.files import Arrays, Facts, ModelFileError, PathLike, natural, require
 from anmin.history import Fit, PathStep, Step
 from anmin.inspect.intervals import Intervals
+from anmin.inspect.report import Report
 from anmin.model_file import values
 from anmin.model_file.values import number, read_table
 from anmin.network import Network
-from anmin.inspect.report import Report
 from anmin.solvers import SOLVERS
 from anmin.sources import Scaling
 from anmin.status import Status
@@ -110,7 +110,7 @@ def keep_parameters(model: Any, arrays: Arrays) -> Facts:
                 arrays["init"] = np.asarray(value, dtype=np.float64)
             else:
                 kept[name] = values.encode(value)
-        except values.NotKeptError:
+        except TypeError:
             warnings.warn(
                 f"{name}={value!r:.60} cannot be kept in a model file; a loaded model has the "
                 "default. Predictions do not depend on it.",
@@ -225,13 +225,10 @@ def with_moved(solver: Any, moved: Facts) -> Any:
 def read_report(facts: Facts) -> Report | None:
     """The convergence report, where the fit got so far as to make it."""
     report: Any = facts.get("report", "missing")
-    if report is None:
-        return None
-    require(isinstance(report, dict), "its report is not a dictionary")
     try:
-        return Report.from_dict(report)
-    except ValueError as error:
-        raise ModelFileError(f"its report cannot be values.read: {error!s:.100}") from error
+        return None if report is None else Report.from_dict(report)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"its report cannot be read: {error!s:.100}") from error
 
 
 def read_names(model: Any, facts: Facts, d: int) -> None:
@@ -280,10 +277,10 @@ def read_classes(entry: Any) -> np.ndarray:
     """The labels in the type that they had, sorted and distinct."""
     require(isinstance(entry, dict) and entry.keys() == {"dtype", "labels"}, "bad classes")
     kind, labels = entry["dtype"], entry["labels"]
-    require(isinstance(labels, list) and isinstance(kind, str), "bad classes")
     strings = kind in ("str", "object")
-    good = all(isinstance(label, str if strings else (int, float)) for label in labels)
-    require(good and (strings or kind in NUMBERS), "its class labels are not of the type it says")
+    good = isinstance(labels, list) and (strings or kind in NUMBERS)
+    good = good and all(isinstance(label, str if strings else (int, float)) for label in labels)
+    require(good, "its class labels are not of the type it says")
     longest = max(map(len, labels), default=0) if kind == "str" else 0
     require(4 * longest * len(labels) <= LABEL_BYTES, "its labels are too long")
     try:

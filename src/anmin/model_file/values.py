@@ -24,12 +24,8 @@ Record = TypeVar("Record")
 MOST_NESTED, MOST_ENTRIES = 16, 2**17  # levels and values of what a user keeps beside a model
 
 
-class NotKeptError(TypeError):
-    """A parameter that has no safe representation."""
-
-
 def encode(value: Any) -> Any:
-    """A parameter as JSON, or NotKeptError."""
+    """A parameter as JSON, or TypeError where it has no safe form."""
     if isinstance(value, dict):
         return {"dict": [[encode_scalar(k), encode_scalar(v)] for k, v in value.items()]}
     if isinstance(value, np.random.RandomState):
@@ -50,7 +46,7 @@ def encode_scalar(value: Any) -> Any:
         return int(value)
     if isinstance(value, Real):
         return float(value) if isfinite(value) else {"float": str(float(value))}
-    raise NotKeptError(f"{type(value).__name__} has no place in a model file")
+    raise TypeError(f"{type(value).__name__} has no place in a model file")
 
 
 def decode(value: Any) -> Any:

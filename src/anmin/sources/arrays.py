@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import PreparedRows
-from anmin.sources.chunk import Chunk, Origin, bad_cells, chunk_of, column_names
+from anmin.sources.batch import Source
+from anmin.sources.chunk import Chunk, Origin, checked, chunk_of, column_names
 from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling, weight_unit
 
 READ = 2**16  # rows of a memory map read at a time
 
 
-class ArraySource(PreparedRows):
+class ArraySource(Source):
     """The rows of X (n, d) and Y (n, q), with weights, prepared."""
 
     def __init__(
@@ -28,14 +28,8 @@ class ArraySource(PreparedRows):
 
 def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> ArrayRows:
     """Arrays as a raw source, without the rows of weight 0, checked to be in range."""
-    chunk = Chunk(X, Y, weight)
-    bad = bad_cells(chunk)
-    if bad is not None:
-        raise ValueError(Origin("X and y", 0).complaint(chunk, bad))
-    if weight is not None and not weight.all():
-        chunk = chunk.select(weight > 0)
-    heaviest = 0.0 if chunk.w is None else float(chunk.w.max(initial=0.0))
-    return ArrayRows(chunk.weighed_by(weight_unit(heaviest)))
+    chunk = checked(Chunk(X, Y, weight), Origin("X and y"), bad_rows="")
+    return ArrayRows(chunk.weighed_by(weight_unit(chunk.heaviest)))
 
 
 class BatchSource(RawSource):
@@ -91,21 +85,13 @@ class BatchSource(RawSource):
             yield tuple(item) if isinstance(item, (tuple, list)) else (item,)
 
     def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
-        shape: tuple[int, int] | None = None
         for k, item in enumerate(self.items()):
             if not 2 <= len(item) <= 3:
                 raise ValueError(
                     f"batch {k} must be (X, y) or (X, y, weight); got {len(item)} items."
                 )
             X, y, w = (*item, None)[:3]
-            chunk, origin = chunk_of(f"batch {k}", X, y, w, self.names)
-            shape = shape or chunk.width
-            if chunk.width != shape:
-                raise ValueError(
-                    f"batch {k} has X of shape {chunk.X.shape} and y of {chunk.Y.shape}; expected "
-                    f"(n, {shape[0]}) and (n, {shape[1]})."
-                )
-            yield chunk, origin
+            yield chunk_of(f"batch {k}", X, y, w, self.names)
 
     def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """X alone, for predictions; frames are asked for these columns."""

@@ -68,10 +68,6 @@ class Batch:
     def __len__(self) -> int:
         return len(self.X)
 
-    @property
-    def kept(self) -> bool:
-        return self.room is not None
-
     def once(self, name: str, at: object, compute: Callable[[], T]) -> T:
         """compute(), remembered under `name` until asked for at another object `at`."""
         known = self._memory.get(name)
@@ -99,41 +95,6 @@ class Kernel(Protocol[S_co]):
     def __call__(self, backend: Backend, batch: Batch, /) -> S_co: ...
 
 
-class Source(Protocol):
-    """What solvers ask of rows, wherever they live."""
-
-    scaling: Scaling
-    backend: Backend
-
-    def __len__(self) -> int: ...
-
-    @property
-    def weight(self) -> float:
-        """Σw."""
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """n, p, q."""
-
-    def reduce(self, kernel: Kernel[S]) -> S:
-        """Σ kernel(batch) over the batches, in their order."""
-
-    def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
-        """Some of the rows, in memory; with another backend if one is given."""
-
-    def part(self, part: Part) -> Source:
-        """Some of the rows, where they live: by their numbers, or by a rule."""
-
-    def using(self, backend: Backend) -> Source:
-        """The same rows in the arithmetic of another backend."""
-
-    def scaled(self, scaling: Scaling) -> Source:
-        """The same rows, prepared in another way."""
-
-    def rows(self, rows: slice | np.ndarray) -> Batch:
-        """Some rows, prepared: a slice, or their numbers."""
-
-
 def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
     """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
     if batch_size == "auto":
@@ -141,8 +102,8 @@ def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) 
     return max(1, -(-int(batch_size) // ROUND)) * ROUND
 
 
-class PreparedRows:
-    """The rows of a raw source, prepared, in batches: a `Source`."""
+class Source:
+    """What solvers ask of rows, wherever they live: those of a raw source, prepared, in batches."""
 
     def __init__(self, raw: RawSource, scaling: Scaling, backend: Backend, batch_size: int) -> None:
         self.raw, self.scaling, self.backend = raw, scaling, backend
@@ -154,13 +115,16 @@ class PreparedRows:
 
     @property
     def weight(self) -> float:
+        """Σw."""
         return self.raw.tally()[1]
 
     @property
     def shape(self) -> tuple[int, int, int]:
+        """n, p, q."""
         return len(self), self.scaling.n_inputs + 1, len(self.scaling.y_mean)
 
     def reduce(self, kernel: Kernel[S]) -> S:
+        """Σ kernel(batch) over the batches, in their order."""
         total: S | None = None
         for batch in self.batches():
             part = kernel(self.backend, batch)
@@ -216,22 +180,25 @@ class PreparedRows:
         backend.each_block(part, n)
         return Batch(X, Y, start)
 
-    def take(self, rows: np.ndarray, backend: Backend | None = None) -> PreparedRows:
-        return self._with(self.raw.gather(rows), backend or self.backend)
+    def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
+        """Some of the rows, in memory; with another backend if one is given."""
+        raw = self.raw.gather(rows)
+        return raw.prepared(self.scaling, backend or self.backend, self.batch_size)
 
-    def part(self, part: Part) -> PreparedRows:
-        return self._with(self.raw.part(part), self.backend)
+    def part(self, part: Part) -> Source:
+        """Some of the rows, where they live: by their numbers, or by a rule."""
+        return self.raw.part(part).prepared(self.scaling, self.backend, self.batch_size)
 
-    def using(self, backend: Backend) -> PreparedRows:
-        return self._with(self.raw, backend)
+    def using(self, backend: Backend) -> Source:
+        """The same rows in the arithmetic of another backend."""
+        return self.raw.prepared(self.scaling, backend, self.batch_size)
 
-    def scaled(self, scaling: Scaling) -> PreparedRows:
+    def scaled(self, scaling: Scaling) -> Source:
+        """The same rows, prepared in another way."""
         return self.raw.prepared(scaling, self.backend, self.batch_size)
 
-    def _with(self, raw: RawSource, backend: Backend) -> PreparedRows:
-        return raw.prepared(self.scaling, backend, self.batch_size)
-
     def rows(self, rows: slice | np.ndarray) -> Batch:
+        """Some rows, prepared: a slice, or their numbers."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
         return self._prepare(self.raw.gather(rows).chunk, -1)

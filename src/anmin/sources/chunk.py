@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 T = TypeVar("T")
-BAD_ROWS = ("error", "skip")
 LARGEST = 1e151  # a cell; its square, summed over a million rows, is still a number
 
 
@@ -48,6 +47,11 @@ class Chunk:
         """Σw."""
         return float(len(self) if self.w is None else self.w.sum())
 
+    @property
+    def heaviest(self) -> float:
+        """The largest weight; 0 without weights."""
+        return 0.0 if self.w is None else float(self.w.max(initial=0.0))
+
     def select(self, rows: slice | np.ndarray) -> Chunk:
         """Some of the rows."""
         return Chunk(self.X[rows], self.Y[rows], None if self.w is None else self.w[rows])
@@ -74,13 +78,17 @@ class Origin:
 
     label: str  # a file with its row group, or a partition
     first: int = 0  # number of the first row there
-    names: Sequence[str] | None = None  # of the columns of X, then of Y, then of the weights
+    names: Sequence[str] | None = None  # of the columns of X, or of Y and the weights as well
     cell: Callable[[int, int], object] | None = None  # (row, column) → as it was given
 
     def complaint(self, chunk: Chunk, bad: np.ndarray) -> str:
         """The first bad cell, and what it must be."""
         row, column = (int(i) for i in np.argwhere(bad)[0])
-        names = labels(*chunk.width, None) if self.names is None else self.names
+        d, q = chunk.width
+        names = [f"X[:, {j}]" for j in range(d)]
+        names += [*(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
+        if self.names is not None:
+            names[: len(self.names)] = self.names
         value: object = float(np.hstack([V[row] for V in chunk.columns])[column])
         value = value if self.cell is None else self.cell(row, column)
         return (
@@ -89,17 +97,13 @@ class Origin:
         )
 
 
-def labels(d: int, q: int, names: Sequence[str] | None) -> list[str]:
-    """What to call the columns of X, y and the weights in a message."""
-    inputs = [f"X[:, {j}]" for j in range(d)] if names is None else list(names)
-    return [*inputs, *(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
-
-
 # ---- checks -------------------------------------------------------------------------------------
 
 
 def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
     """The rows without those of weight 0; rows with a cell that is no usable number are bad.
+
+    `bad_rows` is "error", "skip", or "" for an error about rows that cannot be left out.
 
     >>> import numpy as np
     >>> from anmin.sources.chunk import Chunk, Origin, checked
@@ -114,9 +118,9 @@ def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
 number; above 1e+151 in size it is too large. Correct it, or leave such rows out: bad_rows="skip".
     """
     bad = bad_cells(chunk)
-    if bad is not None and bad_rows == "error":
-        advice = 'Correct it, or leave such rows out: bad_rows="skip".'
-        raise ValueError(f"{origin.complaint(chunk, bad)} {advice}")
+    if bad is not None and bad_rows != "skip":
+        advice = ' Correct it, or leave such rows out: bad_rows="skip".' if bad_rows else ""
+        raise ValueError(origin.complaint(chunk, bad) + advice)
     if bad is not None:
         good = np.flatnonzero(~bad.any(axis=1))
         chunk = replace(chunk.select(good), skipped=len(chunk) - len(good))
@@ -200,7 +204,7 @@ def chunk_of(
         rows = [np.asarray(part, dtype=object)[row] for part in (X, y, w) if part is not None]
         return np.hstack([np.atleast_1d(values) for values in rows])[column]
 
-    return chunk, Origin(label, 0, labels(*chunk.width, names), cell)
+    return chunk, Origin(label, 0, names, cell)
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -17,32 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import Batch, Kernel, PreparedRows, S
+from anmin.sources import worker
+from anmin.sources.batch import Kernel, S, Source
 from anmin.sources.chunk import Chunk, Origin, column_names
 from anmin.sources.draws import Part, rule
 from anmin.sources.raw import ArrayRows, Function, RawSource
 from anmin.sources.scaling import Measure, Scaling
-from anmin.sources.worker import (
-    PartitionError,
-    Pass,
-    Work,
-    WorkersLostError,
-    added,
-    all_rows,
-    block_scores,
-    computed,
-    kept,
-    load,
-    measure_rows,
-    moved,
-    run,
-    some_rows,
-)
 
 T = TypeVar("T")
 FAN = 8  # sums added at a time
@@ -85,11 +70,11 @@ class DaskSource(RawSource):
         from dask.delayed import delayed
 
         super().__init__(bad_rows)
-        self.names, self.flat = column_names(X), np.ndim(y) == 1
-        parts = [partitions("X", X, X), partitions("y", y, X)]
-        parts.append([None] * len(parts[0]) if weight is None else partitions("weight", weight, X))
+        self.X, self.names, self.flat = X, column_names(X), np.ndim(y) == 1
+        self.inputs_only = y is None
+        parts = [partitions(*given, X) for given in (("X", X), ("y", y), ("weight", weight))]
         self.pieces = [
-            delayed(load)(i, *item, self.names, bad_rows)
+            delayed(worker.load)(i, *item, self.names, bad_rows)
             for i, item in enumerate(zip(*parts, strict=True))
         ]
 
@@ -100,20 +85,31 @@ class DaskSource(RawSource):
     def wraps(cls, X: object) -> bool:
         return is_dask(X)
 
-    @classmethod
-    def of_inputs(cls, X: Any) -> DaskInputs:  # type: ignore[override]
-        return DaskInputs(X)
-
-    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> NoReturn:  # noqa: ARG002
-        raise TypeError(f"predict cannot read a {self!r}; give it the X that it was made from.")
+    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
+        """A lazy array."""
+        if not self.inputs_only:
+            raise TypeError(f"predict cannot read a {self!r}; give it the X that it was made from.")
+        X = self.X
+        if column_names(X) is not None:
+            wanted = list(X.columns if names is None else names)
+            missing = [name for name in wanted if name not in X.columns]
+            if missing:
+                raise ValueError(f"X has no column {missing[0]!r}; it has {', '.join(X.columns)}.")
+            X = X[wanted].to_dask_array()
+        if X.shape[1] != d:
+            raise ValueError(f"X has {X.shape[1]} features, but the model expects {d}.")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        chunks = X.chunks[0], (function(np.zeros((1, d))).shape[1],)
+        return X.map_blocks(worker.block_scores, function, dtype=np.float64, chunks=chunks)
 
     def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
         raise NotImplementedError("the rows of a Dask collection stay on its workers.")
 
     def measure(self) -> Measure | None:
-        found = self.total(measure_rows)
+        found = self.total(ArrayRows.measure)
         if found is not None and self.whole:
-            self.pieces = kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
+            self.pieces = worker.kept(self.pieces, 8 * found.x.n * (len(found.x.mean) + 2))
         return found
 
     def weigh_by(self, unit: float) -> None:
@@ -123,18 +119,20 @@ class DaskSource(RawSource):
 
     def gather(self, rows: np.ndarray) -> ArrayRows:
         wanted = self.part(rows)
-        found = self.sure(wanted.total(all_rows))
+        found = wanted.total(worker.all_rows)
+        assert found is not None
         return ArrayRows(found.select(np.argsort(np.argsort(rows, kind="stable"))))
 
     def part(self, part: Part) -> DaskSource:
         from dask.delayed import delayed
 
         other = copy(self)
-        other.__dict__.pop("measured", None)
+        for known in ("measured", "counted"):
+            other.__dict__.pop(known, None)
         other.whole, keep = False, delayed(rule(part), pure=False)
         firsts = accumulate(self.measured.sizes, initial=0)
         other.pieces = [
-            delayed(some_rows)(piece, keep, first)
+            delayed(worker.some_rows)(piece, keep, first)
             for piece, first in zip(self.pieces, firsts, strict=False)
         ]
         return other
@@ -147,23 +145,17 @@ class DaskSource(RawSource):
     def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> SpreadRows:
         return SpreadRows(self, scaling, backend, batch_size)
 
-    def sure(self, found: T | None) -> T:
-        """A total over partitions that are not all empty."""
-        if found is None:
-            raise ValueError(f"{self!r} has no rows.")
-        return found
-
-    def total(self, work: Work[T]) -> T | None:
+    def total(self, work: worker.Work[T]) -> T | None:
         """Σ work(partition) over the partitions, in their order; None where all are empty."""
         from dask.delayed import delayed
 
         task = delayed(work, pure=False)  # travels once a worker
-        parts = [delayed(run)(task, piece, i) for i, piece in enumerate(self.pieces)]
+        parts = [delayed(worker.run)(task, piece, i) for i, piece in enumerate(self.pieces)]
         while len(parts) > 1:
-            parts = [delayed(added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+            parts = [delayed(worker.added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
         try:
-            return computed(parts[0])
-        except (PartitionError, WorkersLostError):
+            return worker.computed(parts[0])
+        except (worker.PartitionError, worker.WorkersLostError):
             raise
         except Exception as error:
             self.blame(error)
@@ -177,23 +169,26 @@ class DaskSource(RawSource):
             return
         for i, piece in enumerate(self.pieces):
             try:
-                computed(delayed(len)(piece))
+                worker.computed(delayed(len)(piece))
             except Exception as cause:
-                raise PartitionError(f"partition {i} cannot be computed: {cause!r}") from cause
+                message = f"partition {i} cannot be computed: {cause!r}"
+                raise worker.PartitionError(message) from cause
 
 
-class SpreadRows(PreparedRows):
+class SpreadRows(Source):
     """The rows of a Dask collection, prepared by the workers in each pass."""
 
     raw: DaskSource
 
     def reduce(self, kernel: Kernel[S]) -> S:
         dtype = self.backend.dtype
-        work = Pass(kernel, self.scaling, self.raw.device, str(dtype), self.batch_size)
-        total = self.raw.sure(self.raw.total(work))
-        return moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
+        work = worker.Pass(kernel, self.scaling, self.raw.device, str(dtype), self.batch_size)
+        total = self.raw.total(work)
+        if total is None:
+            raise ValueError(f"{self.raw!r} has no rows.")
+        return worker.moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
 
-    def using(self, backend: Backend) -> PreparedRows:
+    def using(self, backend: Backend) -> Source:
         """Few rows come to the driver, which sums them in an order of its own: no partition shows
         in the last digits of single precision.
         """
@@ -202,36 +197,13 @@ class SpreadRows(PreparedRows):
             return self.take(np.arange(n), backend)
         return super().using(backend)
 
-    def batches(self) -> Iterator[Batch]:
-        raise NotImplementedError("the rows of a Dask collection stay on its workers.")
-
-
-class DaskInputs(RawSource):
-    """A Dask array or dataframe to predict for; predictions are a lazy array."""
-
-    def __init__(self, X: Any) -> None:
-        super().__init__()
-        self.X = X
-
-    def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
-        X = self.X
-        if column_names(X) is not None:
-            wanted = list(X.columns if names is None else names)
-            missing = [name for name in wanted if name not in X.columns]
-            if missing:
-                raise ValueError(f"X has no column {missing[0]!r}; it has {', '.join(X.columns)}.")
-            X = X[wanted].to_dask_array()
-        if X.shape[1] != d:
-            raise ValueError(f"X has {X.shape[1]} features, but the model expects {d}.")
-        if X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        q = function(np.zeros((1, d))).shape[1]
-        return X.map_blocks(block_scores, function, dtype=np.float64, chunks=(X.chunks[0], (q,)))
-
 
 def partitions(name: str, rows: Any, X: Any) -> list[Any]:
-    """The partitions of a collection, one delayed object each, cut as those of X are."""
+    """The partitions of rows, one delayed object each, cut as those of X are; None if not given."""
     blocks = getattr(X, "chunks", None)  # an array's; a dataframe's sizes are not known
+    count = X.npartitions if blocks is None else X.numblocks[0]
+    if rows is None:
+        return [None] * count
     if not is_dask(rows):
         import dask.array as da
 
@@ -244,7 +216,6 @@ def partitions(name: str, rows: Any, X: Any) -> list[Any]:
     if hasattr(rows, "numblocks"):
         rows = aligned(rows, blocks)
     found = list(np.ravel(rows.to_delayed()))
-    count = X.numblocks[0] if blocks is not None else X.npartitions
     if len(found) != count:
         raise ValueError(f"{name} has {len(found)} partitions, X has {count}; they must match.")
     return found

@@ -35,12 +35,12 @@ class FileSource(RawSource):
         self.flat = isinstance(target, str)
         self.targets = [target] if isinstance(target, str) else list(target)
         self.columns = columns
-        self.weight = weight
+        self.weights = [] if weight is None else [weight]
         if isinstance(columns, str) or (columns is not None and not len(columns)):
             raise ValueError(f"columns must be a list of names, or None for all; got {columns!r}.")
         if not self.targets:
             raise ValueError("target must be a name or a list of them; got an empty list.")
-        refuse_duplicates("what is asked for", [*(columns or ()), *self.targets, *self._weights])
+        refuse_duplicates("what is asked for", [*(columns or ()), *self.targets, *self.weights])
 
     def __repr__(self) -> str:
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
@@ -54,20 +54,16 @@ class FileSource(RawSource):
         """Some columns of a file, in record batches."""
         raise NotImplementedError
 
-    @property
-    def _weights(self) -> list[str]:
-        return [] if self.weight is None else [self.weight]
-
     @cached_property
     def names(self) -> Sequence[str]:  # type: ignore[override]
         """Names of the columns of X."""
         if self.columns is not None:
             return list(self.columns)
-        others = {*self.targets, *self._weights}
+        others = {*self.targets, *self.weights}
         return [name for name in self.header(self.paths[0]) if name not in others]
 
     def chunks(self) -> Iterator[tuple[Chunk, Origin]]:
-        return self.tables(len(self.names), [*self.names, *self.targets, *self._weights])
+        return self.tables(len(self.names), [*self.names, *self.targets, *self.weights])
 
     def inputs(self, names: Sequence[str] | None) -> Iterator[tuple[Chunk, Origin]]:
         """X alone, for predictions: these columns, or else the source's own."""
@@ -76,7 +72,7 @@ class FileSource(RawSource):
 
     def tables(self, d: int, columns: list[str]) -> Iterator[tuple[Chunk, Origin]]:
         """Some columns of all files as numbers, the first d as X, column-major."""
-        w = len(columns) > d and self.weight is not None
+        w = len(columns) > d and len(self.weights)
         for path in self.paths:
             header = self.header(path)
             missing = [name for name in columns if name not in header]

@@ -21,8 +21,8 @@ from typing import Any, Self
 import numpy as np
 
 from anmin.backends import Backend
-from anmin.sources.batch import PreparedRows
-from anmin.sources.chunk import BAD_ROWS, Chunk, Origin, ahead, bad_cells, checked, in_batches
+from anmin.sources.batch import Source
+from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import Keep, Part, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
 
@@ -39,7 +39,7 @@ class RawSource:
     weight_unit = 1.0  # by which weights are divided
 
     def __init__(self, bad_rows: str = "error") -> None:
-        if bad_rows not in BAD_ROWS:
+        if bad_rows not in ("error", "skip"):
             raise ValueError(f'bad_rows must be "error" or "skip"; got {bad_rows!r}.')
         self.bad_rows = bad_rows
 
@@ -58,7 +58,7 @@ class RawSource:
 
     @classmethod
     def wraps(cls, X: object) -> bool:  # noqa: ARG003
-        """Whether fit(X, y, weight) is to use cls(X, y, weight); see `opening.py`."""
+        """Whether fit(X, y, weight) is to use cls(X, y, weight); see `sources/__init__.py`."""
         return False
 
     @classmethod
@@ -71,12 +71,14 @@ class RawSource:
     def read(self) -> Iterator[Chunk]:
         """The rows in order, checked, and the same ones in each pass."""
         known: Measure | None = self.__dict__.get("measured")
-        n = 0
+        n, width = 0, None if known is None else self.width
         for chunk, origin in self.chunks():
-            if known is not None and chunk.width != self.width:
+            width = width or chunk.width
+            if chunk.width != width:
                 raise ValueError(
-                    f"{origin.label} has {chunk.width} columns of X and y, and had {self.width} at "
-                    "first; rows must not change during a fit."
+                    f"{origin.label} has X of shape {chunk.X.shape} and y of {chunk.Y.shape}; "
+                    f"expected (n, {width[0]}) and (n, {width[1]}), as in the rows read before. "
+                    "Columns and rows must not change during a fit."
                 )
             good = checked(chunk, origin, self.bad_rows).weighed_by(self.weight_unit)
             n += len(good)
@@ -88,8 +90,9 @@ class RawSource:
             )
 
     def batches(self, size: int) -> Iterator[Chunk]:
-        """The rows in order, `size` at a time, read ahead of their use."""
-        return ahead(in_batches(self.read(), size))
+        """The rows in order, `size` at a time; a stream is read ahead of its use."""
+        batches = in_batches(self.read(), size)
+        return ahead(batches) if self.streamed else batches
 
     @cached_property
     def measured(self) -> Measure:
@@ -110,7 +113,7 @@ class RawSource:
         self.weight_unit = unit
 
     def measure(self) -> Measure | None:
-        return measure(ahead(self.read()))
+        return measure(ahead(self.read()) if self.streamed else self.read())
 
     @property
     def n_skipped_(self) -> int:
@@ -119,6 +122,10 @@ class RawSource:
 
     def tally(self) -> tuple[int, float]:
         """Rows, and their weight."""
+        return self.counted
+
+    @cached_property
+    def counted(self) -> tuple[int, float]:
         return self.measured.x.n, self.measured.x.w
 
     @property
@@ -139,9 +146,9 @@ class RawSource:
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
 
-    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> PreparedRows:
+    def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
         """The rows as the solvers want them."""
-        return PreparedRows(self, scaling, backend, batch_size)
+        return Source(self, scaling, backend, batch_size)
 
     def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
         """function(X) for the d columns `names`; NaN for rows that the source leaves out."""
@@ -152,8 +159,7 @@ class RawSource:
                     f"{origin.label} has {chunk.X.shape[1]} columns; the model expects {d}."
                 )
             rows = Chunk(chunk.X, chunk.Y[:, :0])
-            if self.bad_rows == "error":
-                checked(rows, origin, "error")
+            checked(rows, origin, self.bad_rows)
             bad = bad_cells(rows)
             with np.errstate(all="ignore"):
                 scores = function(rows.X)
@@ -185,15 +191,6 @@ class ArrayRows(RawSource):
     def read(self) -> Iterator[Chunk]:
         yield self.chunk
 
-    def batches(self, size: int) -> Iterator[Chunk]:
-        return in_batches(self.read(), size)
-
-    def measure(self) -> Measure | None:
-        return measure(self.read())
-
-    def tally(self) -> tuple[int, float]:
-        return self.counted
-
     @cached_property
     def counted(self) -> tuple[int, float]:
         return len(self.chunk), self.chunk.weight
@@ -222,13 +219,9 @@ class View(RawSource):
     def read(self) -> Iterator[Chunk]:
         return selected(self.whole.read(), self.keep)
 
-    def tally(self) -> tuple[int, float]:
-        return self.counted
-
     @cached_property
     def counted(self) -> tuple[int, float]:
         n, w = 0, 0.0
         for chunk in ahead(self.read()):
-            n += len(chunk)
-            w += chunk.weight
+            n, w = n + len(chunk), w + chunk.weight
         return n, w

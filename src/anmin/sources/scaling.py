@@ -11,12 +11,11 @@ is exactly a constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from anmin.backends.threads import usable_cores
 from anmin.encoding import Encoding
 from anmin.sources.chunk import Chunk, in_batches
 
-T = TypeVar("T")
 BLOCK = 4096  # rows at a time: they stay in the cache
 BATCH = 16 * BLOCK
 ORDINARY = 1e-30, 1e30  # largest weights whose sums neither overflow nor vanish
@@ -125,29 +123,22 @@ def measure(chunks: Iterable[Chunk]) -> Measure | None:
     They are formed in blocks of fixed size, so that no bit depends on how the rows arrive.
     """
     total: Measure | None = None
-    for chunk in in_batches(chunks, BATCH):
-        with np.errstate(all="ignore"):  # huge weights, which are measured again in their unit
-            found = reduce(add, in_order(partial(block_moments, chunk), len(chunk), total))
-        total = replace(found, sizes=(found.x.n,), skipped=found.skipped + chunk.skipped)
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        for chunk in in_batches(chunks, BATCH):
+            starts = range(0, max(len(chunk), 1), BLOCK)
+            each = map if len(starts) < 4 else pool.map
+            parts = [*each(partial(block_moments, chunk), starts)]
+            with np.errstate(all="ignore"):  # huge weights, measured again in their unit
+                found = reduce(add, parts if total is None else [total, *parts])
+            total = replace(found, sizes=(found.x.n,), skipped=found.skipped + chunk.skipped)
     return total
 
 
-def block_moments(chunk: Chunk, rows: slice) -> Measure:
-    w = None if chunk.w is None else chunk.w[rows]
-    X, Y = (np.ascontiguousarray(V[rows]) for V in (chunk.X, chunk.Y))  # so are the products
-    heaviest = 0.0 if w is None else float(w.max(initial=0.0))
+def block_moments(chunk: Chunk, start: int) -> Measure:
+    block = chunk.select(slice(start, start + BLOCK))
+    X, Y = np.ascontiguousarray(block.X), np.ascontiguousarray(block.Y)  # so are the products
     with np.errstate(all="ignore"):
-        return Measure(Moments.of(X, w), Moments.of(Y, w), (), 0, heaviest)
-
-
-def in_order(part: Callable[[slice], T], n: int, before: T | None) -> list[T]:
-    """`before`, then part(rows) for each block of rows, computed in threads."""
-    blocks = [slice(start, start + BLOCK) for start in range(0, max(n, 1), BLOCK)]
-    first = [] if before is None else [before]
-    if len(blocks) < 4:
-        return [*first, *map(part, blocks)]
-    with ThreadPoolExecutor(usable_cores()) as pool:
-        return [*first, *pool.map(part, blocks)]
+        return Measure(Moments.of(X, block.w), Moments.of(Y, block.w), (), 0, block.heaviest)
 
 
 @dataclass(frozen=True, slots=True)

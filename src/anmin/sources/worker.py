@@ -19,7 +19,7 @@ from anmin.sources.batch import Kernel, S
 from anmin.sources.chunk import Chunk, checked, chunk_of
 from anmin.sources.draws import Keep
 from anmin.sources.raw import ArrayRows, Function
-from anmin.sources.scaling import Measure, Scaling, measure
+from anmin.sources.scaling import Scaling
 
 T = TypeVar("T")
 KEEP = 0.3  # of the workers' memory
@@ -58,10 +58,6 @@ def added(parts: list[Any]) -> Any:
 def some_rows(chunk: Chunk, keep: Keep, first: int) -> Chunk:
     """The rows of a part, in a partition whose first row has the number `first`."""
     return chunk.select(keep(first, len(chunk)))
-
-
-def measure_rows(rows: ArrayRows) -> Measure | None:
-    return measure(rows.read())
 
 
 def all_rows(rows: ArrayRows) -> Chunk:
@@ -133,7 +129,7 @@ def computed(value: Any) -> Any:
         except TimeoutError:
             if future.status == "error":
                 raise
-        if client.run_on_scheduler(n_workers):
+        if client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.workers)):
             seen = monotonic()
         elif monotonic() - seen > dask.utils.parse_timedelta(patience):
             raise WorkersLostError(
@@ -141,10 +137,6 @@ def computed(value: Any) -> Any:
                 "to wait longer, set distributed.scheduler.no-workers-timeout in Dask's "
                 "configuration."
             )
-
-
-def n_workers(dask_scheduler: Any) -> int:
-    return len(dask_scheduler.workers)
 
 
 def memory_limit(dask_scheduler: Any) -> int:

@@ -1,10 +1,10 @@
-"""A fitted network as an ONNX file.
+"""A fitted network for other frameworks: as a PyTorch module or program, and as an ONNX file.
 
     X (rows, d) ─ Gemm ─ Relu ─ Gemm ─▶ y                        regressor
                                 └─ Softmax ─▶ probabilities      classifier
                                 └─ ArgMax  ─▶ index
 
-A leaky ReLU is Max(P, slope P): LeakyRelu has no double precision in common runtimes. A
+A leaky ReLU is Max(P, slope P) in ONNX: LeakyRelu has no double precision in common runtimes. A
 classifier's temperature, and the second column that two classes need, are in the last Gemm.
 """
 
@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anmin.export import Export, in_dtype, raw_network, register
-from anmin.files import PathLike, write_atomically
+from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
+
+if TYPE_CHECKING:
+    import torch
 
 OPSET, IR_VERSION = 13, 8  # read by every runtime since 2021
 
@@ -86,4 +89,47 @@ def make_graph(network: Network, dtype: str, classify: bool) -> Any:
     return make_graph(nodes, "anmin", inputs, outputs, weights)
 
 
+def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
+    """The network as a `torch.nn.Sequential` on raw inputs: (n, d) → (n, n_outputs_).
+
+    A classifier's outputs are its decision values.
+
+    >>> from anmin import ANMINRegressor
+    >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
+    >>> module = model.to_torch()  # doctest: +SKIP
+    """
+    from torch import nn
+
+    network = raw_network(model, dtype)
+    hidden, output = linear(network.A[1:], network.A[0]), linear(network.B, network.b0)
+    act = nn.LeakyReLU(network.slope) if network.slope else nn.ReLU()
+    return nn.Sequential(hidden, act, output)
+
+
+def linear(W: np.ndarray, bias: np.ndarray) -> torch.nn.Linear:
+    """The layer x ↦ xW + bias."""
+    import torch
+
+    weight = torch.tensor(W.T)
+    layer = torch.nn.Linear(W.shape[0], W.shape[1], dtype=weight.dtype)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(torch.tensor(bias))
+    return layer
+
+
+def write_program(model: Any, path: PathLike, dtype: str = "float32") -> None:
+    """Write a program for any number of rows."""
+    import torch
+
+    module = to_torch(model, dtype)
+    example = torch.zeros(2, model.n_features_in_, dtype=getattr(torch, dtype))
+    shapes = ({0: torch.export.Dim("rows")},)
+    program = torch.export.export(module, (example,), dynamic_shapes=shapes)
+    with open_atomically(path) as file:
+        torch.export.save(program, file)
+
+
+PROGRAM = "a PyTorch program, for torch.export.load"
+register(Export("torch", ".pt2", PROGRAM, write_program, to_torch, library="torch", extra="torch"))
 register(Export("onnx", ".onnx", "an ONNX file", to_onnx, library="onnx", extra="export"))
