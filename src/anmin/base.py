@@ -39,7 +39,7 @@ from anmin.sources.draws import draw
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
-N_NETWORKS = 3  # that are averaged
+N_NETWORKS = 1  # that are averaged
 HINGES = 16  # of an input, at most
 ENCODED = 50_000  # rows that an encoding is fitted to
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
@@ -61,7 +61,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         init: Any = "random",
         standardize: bool = True,
         n_networks: int = N_NETWORKS,
-        encoding: str | Encoding | None = "auto",
+        encoding: str | Encoding | None = None,
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
