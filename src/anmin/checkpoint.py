@@ -10,7 +10,7 @@ A log belongs to one fit: to its parameters, and to its rows, to the last bit an
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -29,7 +29,8 @@ NO_MATTER = ("checkpoint", "intervals", "verbose")  # parameters that do not cha
 SHOWN = 60  # characters of a parameter
 BUDGETS = {status.name: status for status in (Status.OUT_OF_TIME, Status.OUT_OF_ITERATIONS)}
 
-Scalars, Arrays = dict[str, Any], dict[str, np.ndarray]
+Scalars = dict[str, Any]
+Arrays = dict[str, np.ndarray]
 
 
 class Checkpoint:
@@ -88,7 +89,8 @@ class Checkpoint:
             outcome: Visit | Status = BUDGETS[record["spent"]]
         else:
             try:
-                outcome = restored(move.problem, record, arrays)
+                visit = restored(move.problem, record, arrays)
+                outcome = replace(visit, facts=RecalledFacts(visit.facts, self.log))
             except (KeyError, TypeError, ValueError) as error:
                 raise self.log.damaged() from error
         self.next = self.log.read()
@@ -102,6 +104,17 @@ class Checkpoint:
             return
         scalars, arrays = stored(move.problem.backend, outcome)
         self.log.append(record | scalars, arrays)
+
+
+class RecalledFacts(dict[str, float]):
+    """Facts of a visit from the log; where one is missing that a solver asks for, it is damaged."""
+
+    def __init__(self, facts: dict[str, float], log: Log) -> None:
+        super().__init__(facts)
+        self.log = log
+
+    def __missing__(self, name: str) -> float:
+        raise self.log.damaged()
 
 
 def mark(move: Move) -> str:
