@@ -10,9 +10,9 @@ A log belongs to one fit: to its parameters, and to its rows, to the last bit an
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -89,8 +89,8 @@ class Checkpoint:
             outcome: Visit | Status = BUDGETS[record["spent"]]
         else:
             try:
-                visit = restored(move.problem, record, arrays)
-                outcome = replace(visit, facts=RecalledFacts(visit.facts, self.log))
+                facts = RecalledFacts(record["facts"], self.log)
+                outcome = restored(move.problem, record | {"facts": facts}, arrays)
             except (KeyError, TypeError, ValueError) as error:
                 raise self.log.damaged() from error
         self.next = self.log.read()
@@ -122,14 +122,14 @@ def mark(move: Move) -> str:
     return fingerprint(move.problem.backend.to_numpy(move.at))
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def stored(backend: Backend, visit: Visit) -> tuple[Scalars, Arrays]:
     """A visit as scalars and arrays."""
     point, sums, counts = visit.point, visit.point.sums, visit.counts
-    scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
+    scalars: Scalars = {"loss": point.loss, "mse": point.mse, "n": sums.n, "YtY": sums.YtY}
     scalars |= {"status": visit.status.name, "facts": {k: float(v) for k, v in visit.facts.items()}}
     arrays = {"A": point.A, "W": point.W, "StS": sums.StS, "StY": sums.StY}
     if counts is not None:
@@ -142,7 +142,8 @@ def restored(problem: Problem, scalars: Scalars, arrays: Arrays) -> Visit:
     """The visit that `stored` took apart; a ValueError where it is not one of this problem."""
     _, p, q = problem.source.shape
     h = arrays["A"].shape[1] if arrays["A"].ndim == 2 else -1
-    shapes = {"A": (p, h), "W": (h + 1, q), "StS": (h + 1, h + 1), "StY": (h + 1, q)}
+    shapes: dict[str, tuple[int, ...]] = {"A": (p, h), "W": (h + 1, q), "StY": (h + 1, q)}
+    shapes["StS"] = (h + 1, h + 1)
     numbers = [scalars[name] for name in ("loss", "mse", "n", "YtY")]
     facts, counts = scalars["facts"], None
     if "fired" in arrays:

@@ -86,10 +86,9 @@ def check_size(p: int, h: int, q: int) -> None:
 def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     """Intervals for a finished fit in the units of y, from two passes over its rows."""
     network, unit = fit.network, problem.source.scaling.y_scale
-    lam = problem.lam if fit.lam is None else fit.lam
     sums = JacobianSums.of(problem, network)
     h, q = network.B.shape
-    penalty = np.full(sums.size, sums.n * lam)
+    penalty = np.full(sums.size, sums.n * fit.lam)
     penalty[sums.hidden + h :: h + 1] /= unit  # on b0
     H = sums.weighted(np.ones(q))
     H[np.diag_indices_from(H)] += penalty
