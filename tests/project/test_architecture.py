@@ -15,11 +15,12 @@ ALLOWED = {
     "status": set(),
     "checks": set(),
     "files": set(),
+    "encoding": set(),
     "history": {"network", "status"},
     "backends": {"network"},
     "objective": {"backends"},
     "linsolve": {"backends"},
-    "sources": {"backends"},
+    "sources": {"backends", "encoding"},
     "sums": {"backends", "objective", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},
@@ -39,8 +40,8 @@ ALLOWED = {
     "probabilities": set(),
     "callbacks": {"history", "network", "sources"},
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "engine", "export", "history", "inspect",
-        "network", "solvers", "sources", "status",
+        "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
+        "inspect", "network", "solvers", "sources", "status",
     },
     "estimators": {
         "base", "callbacks", "checks", "model_file", "parameters", "probabilities", "sources",
