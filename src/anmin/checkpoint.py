@@ -88,7 +88,8 @@ class Checkpoint:
             outcome: Visit | Status = BUDGETS[record["spent"]]
         else:
             try:
-                outcome = restored(move.problem, record, arrays)
+                facts = RecalledFacts(record["facts"], self.log)
+                outcome = restored(move.problem, record | {"facts": facts}, arrays)
             except (KeyError, TypeError, ValueError) as error:
                 raise self.log.damaged() from error
         self.next = self.log.read()
@@ -102,6 +103,17 @@ class Checkpoint:
             return
         scalars, arrays = stored(move.problem.backend, outcome)
         self.log.append(record | scalars, arrays)
+
+
+class RecalledFacts(dict[str, float]):
+    """Facts of a visit from the log; where one is missing that a solver asks for, it is damaged."""
+
+    def __init__(self, facts: dict[str, float], log: Log) -> None:
+        super().__init__(facts)
+        self.log = log
+
+    def __missing__(self, name: str) -> float:
+        raise self.log.damaged()
 
 
 def mark(move: Move) -> str:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from anmin.checkpoint import Checkpoint
     from anmin.solvers.problem import Point, Problem
 
-SQUARES = ("loss", "mse", "frozen_loss", "held_out_mse", "tried_loss")  # in the units of y²
+# What a solver may tell of a visit, and the power of the unit of y that it is in.
+FACTS = {"frozen_loss": 2.0, "logdet": 0.0, "condition": 0.0, "damping": 0.0, "gradient": 1.5}
 
 
 @dataclass(slots=True)
@@ -206,19 +207,18 @@ class Engine:
         enters = move.stage.rows != "part"
         if not enters:
             self.path_steps += 1
-        facts = {"tried_loss": visit.point.loss} if move.stage.monotone else {}
-        facts |= {k: v for k, v in visit.facts.items() if k in Step.__dataclass_fields__}
-        facts |= {"loss": shown.loss, "mse": shown.mse, "held_out_mse": error}
-        units = dict.fromkeys(SQUARES, self.unit**2) | {"gradient": self.unit**1.5}
-        counts = visit.counts
+        unit, counts = self.unit, visit.counts
+        known = {name: power for name, power in FACTS.items() if name in visit.facts}
+        facts = {name: float(visit.facts[name]) * unit**power for name, power in known.items()}
         step = Step(
             iteration=len(self.history) if enters else self.path_steps,
-            status=visit.status, phase=move.stage.phase, seconds=seconds, lam=move.problem.lam * self.unit,
+            loss=shown.loss * unit**2, mse=shown.mse * unit**2, held_out_mse=error * unit**2,
+            tried_loss=visit.point.loss * unit**2 if move.stage.monotone else nan,
+            status=visit.status, phase=move.stage.phase, seconds=seconds,
             flips=nan if counts is None else counts.flip_share,
             dead=0 if counts is None else counts.dead,
             cells=0 if counts is None else int(counts.cells),
-            share=self.budget.used(seconds)[0],
-            **{name: float(value) * units.get(name, 1.0) for name, value in facts.items()},
+            lam=move.problem.lam * unit, share=self.budget.used(seconds)[0], **facts,
         )  # fmt: skip
         if enters:
             self.history.append(step)

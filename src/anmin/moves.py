@@ -54,7 +54,7 @@ class Visit:
     point: Point
     status: Status = Status.SOLVED
     counts: Counts | None = None
-    facts: dict[str, float] = field(default_factory=dict)  # most by the names of Step's fields
+    facts: dict[str, float] = field(default_factory=dict)  # `engine.FACTS` enter the history
 
 
 @dataclass(frozen=True, slots=True)

@@ -658,6 +658,26 @@ def test_outcomes_that_do_not_fit_are_refused(file):
                 fit(forged, *ONE, params)
 
 
+@pytest.mark.parametrize("name", ["damping", "stuck", "held_out_mse"])
+def test_facts_that_a_solver_asks_for_must_be_there(name, file):
+    fit(file, *ONE, AUTO)
+    log = records(file)
+    assert sum(scalars.get("facts", {}).pop(name, None) is not None for scalars, _ in log) > 0
+    forge(file, *log)
+    with pytest.raises(CheckpointError, match="damaged"):
+        fit(file, *ONE, AUTO)
+
+
+def test_facts_that_nobody_asks_for_do_no_harm(file):
+    whole = fit(file, *ONE, AUTO)
+    log = records(file)
+    for scalars, _ in log[1:]:
+        if "facts" in scalars:
+            scalars["facts"] |= {"iteration": 7.0, "status": 1.0, "loss": -1.0, "other": 0.0}
+    forge(file, *log)
+    same(whole, fit(file, *ONE, AUTO))
+
+
 # ---- time ---------------------------------------------------------------------------------------
 
 

@@ -50,11 +50,19 @@ def test_the_data_are_the_papers(paper_data, name, shape):
 
 @pytest.mark.parametrize(
     ("name", "run", "bar"),
-    [("sdf", 0, 5.5), ("sdf", 1, 5.5), ("abalone", 0, 4.1), ("abalone", 1, 4.1), ("bike", 0, 1500)],
+    [("sdf", 0, 5.5), ("sdf", 1, 5.5), ("abalone", 0, 4.1), ("abalone", 1, 4.1)],
 )
 def test_training_error(paper_data, name, run, bar):
     train, test = train_and_test_error(paper_data, name, run)
     assert train < bar
+    assert test < 1.7 * train
+
+
+def test_training_error_on_bike(paper_data):
+    """Conditions of 1e14 there: rounding alone moves a split by up to a quarter, so three count."""
+    errors = [train_and_test_error(paper_data, "bike", run) for run in range(3)]
+    train, test = np.mean(errors, axis=0)
+    assert train < 1350
     assert test < 1.7 * train
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import reduce
 from itertools import pairwise
-from typing import Any
+from operator import iadd
 
 import numpy as np
 import numpy.typing as npt
@@ -98,23 +99,12 @@ class NumpyBackend:
     def sum_over_blocks(self, part: Callable[[slice], Sum], n: int) -> Sum:
         """Σ part(rows): blocks are added within their group, and then the groups, in order."""
 
-        def group(rows: slice) -> Any:
-            total: Any = None
-            for start in range(rows.start, rows.stop, BLOCK):
-                value = part(slice(start, min(start + BLOCK, rows.stop)))
-                if total is None:
-                    total = value
-                else:
-                    total += value
-            return total
+        def group(rows: slice) -> Sum:
+            starts = range(rows.start, rows.stop, BLOCK)
+            blocks = (slice(start, min(start + BLOCK, rows.stop)) for start in starts)
+            return reduce(iadd, map(part, blocks))  # in place: a part is new
 
-        total: Any = None
-        for value in self.map_groups(group, n):
-            if total is None:
-                total = value
-            else:
-                total += value
-        return total
+        return reduce(iadd, self.map_groups(group, n))
 
     def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
         """group(rows) for each group of blocks, computed in parallel, yielded in order."""

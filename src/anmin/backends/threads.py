@@ -8,9 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, current_thread
-from typing import Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController  # public from 3.2 on
 
 THREADS = "anmin-rows"  # the name of those that share the rows
 
@@ -45,7 +48,7 @@ class OneThread:
 
     def reset(self) -> None:
         self.lock, self.fits = Lock(), 0
-        self.before: list[tuple[Any, int]] = []  # libraries with the threads they had
+        self.before: list[tuple[LibController, int]] = []  # libraries with the threads they had
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -69,7 +72,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def set_threads(counts: list[tuple[Any, int]]) -> None:
+def set_threads(counts: list[tuple[LibController, int]]) -> None:
     """Set the threads of libraries, whichever thread asks for it.
 
     From threadpoolctl 3.8 on the first thread to set a number is the only one that can, until it

@@ -7,7 +7,8 @@ Near the fit f is linear in θ = (A, B, b0), with the Jacobian J, and Eq. (1) is
     C = H⁻¹ (Σ_k σ_k² J_kᵀJ_k + nΛΣ) H⁻¹ = R Rᵀ           with one output, σ² H⁻¹
     std_k(x)² = σ_k² + ‖j_k(x) R‖²
 
-where the diagonal Σ has σ_k² for the weights of output k and their mean for the hidden layer.
+where the diagonal Σ has σ_k² for the weights of output k and the least of them for the hidden
+layer: how far the penalty alone holds it is not made wider by the noisiest output.
 Both layers are in H: the hidden one, whose hinges may move, and the output one. The Jacobian of
 output k is J_k = [Z ∘ (b_k ⊗ 1), S], zero for the other outputs' weights, so that every product is
 made of ZᵀZ, ZᵀS and SᵀS, and those of the sums of one `PatternPass`. A weight counts as so many
@@ -96,7 +97,7 @@ def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     if q == 1:
         return Intervals(np.sqrt(noise) * T.T, noise)
     K = sums.weighted(noise)
-    noises = np.concatenate([np.full(sums.hidden, noise.mean()), np.repeat(noise, h + 1)])  # Σ
+    noises = np.concatenate([np.full(sums.hidden, noise.min()), np.repeat(noise, h + 1)])  # Σ
     K[np.diag_indices_from(K)] += noises * (penalty + jitter)
     return Intervals(T.T @ bounded_root(T @ K @ T.T, noise.min(), noise.max()), noise)
 

@@ -88,8 +88,8 @@ class Algorithm1(Solver):
         rng, shape = start.rng, (problem.source.shape[1], start.h)
         A = problem.backend.asarray(rng.standard_normal(shape) if start.A is None else start.A)
         layer = hidden_layer(problem, start.h)
-        make = partial(layer.visit, A, None, Status.START)
-        here = yield Move(make, problem, A, kind="start")  # lines 1–3
+        begin = partial(layer.visit, A, None, Status.START)
+        here = yield Move(begin, problem, A, kind="start")  # lines 1–3
         status = Status.STOPPED
         try:
             while here is not None:

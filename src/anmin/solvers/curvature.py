@@ -133,9 +133,8 @@ class ProductCurvature:
         self, rows: CurvatureRows, point: Point, problem: Problem, before: Array | None,
         project: bool = True,
     ) -> None:  # fmt: skip
-        self.rows, self.backend = rows, rows.backend
-        be = rows.backend
-        self.A = be.asarray(point.A)
+        self.backend = be = rows.backend
+        self.rows, self.A = rows, be.asarray(point.A)
         sums = rows.source.reduce(OutputPass(self.A, problem.slope))
         root = output_root(be, sums.StS, sums.n, problem.lam) if project else None
         L, self.unit = output_factor(be, point.W, problem.lam)

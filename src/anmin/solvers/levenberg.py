@@ -115,13 +115,11 @@ def descend(
             raise
         before, point, mu = point.A, visit.point, visit.facts["damping"]
         losses.append(point.loss)
-        if (
-            visit.facts["stuck"]
-            or len(losses) > 5
-            and (losses[-6] - point.loss <= stop.tol * point.loss)
-        ):
+        if visit.facts["stuck"]:
             break
         if len(losses) > 5:
+            if losses[-6] - point.loss <= stop.tol * point.loss:
+                break
             pace = (losses[-3] - point.loss) / 2
             if point.loss - pace * (stop.steps - len(losses) + 1) > stop.beat:
                 break
