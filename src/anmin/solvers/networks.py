@@ -100,18 +100,20 @@ def with_networks(
     paths = [path for path in paths if path.walked]
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
-    shares = weigh(problem, paths, splits)
+    shares = weigh(problem, paths, splits, alone=search.n_networks == 1)
     lead = paths[int(shares.networks.argmax())]
     status, found = Status.CONVERGED, []
     for path, weight in zip(paths, shares.networks, strict=True):
         if weight > 0:
             status, members = yield from refined(solver, problem, path, start, search.n_networks)
             found += [(weight / len(members), member) for member in members]
+    if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
+        return Conclusion(status, path=lead.steps(), path_cut=cut)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
     whole, network = average(chosen, found, shares, lead.view)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
-    return Conclusion(status, visit.point, whole, lead.steps(), cut, len(found))
+    return Conclusion(status, visit.point, whole, lead.steps(), cut, max(len(found), 1))
 
 
 def race(
@@ -192,8 +194,13 @@ class PredictionPass:
         return backend.sum_over_blocks(part, len(batch))
 
 
-def weigh(problem: Problem, paths: list[ViewPath], splits: list[tuple[Part, Part]]) -> Shares:
-    """Shares with the least squared error on the rows that are held out in turn."""
+def weigh(
+    problem: Problem, paths: list[ViewPath], splits: list[tuple[Part, Part]], alone: bool = False
+) -> Shares:
+    """Shares with the least squared error on the rows that are held out in turn.
+
+    Where one model is to stand alone, the best of them has it all.
+    """
     plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
     total, raw = None, 0.0
     for k, (train, out) in enumerate(splits):
@@ -211,7 +218,7 @@ def weigh(problem: Problem, paths: list[ViewPath], splits: list[tuple[Part, Part
     if total is None:
         return Shares(np.eye(len(paths))[0], 0.0)
     FtF, FtY = (problem.backend.to_numpy(V) for V in (total.FtF, total.FtY))
-    w = simplex(FtF, FtY)
+    w = best_alone(FtF, FtY) if alone else simplex(FtF, FtY)
     error = total.YtY - 2 * float(w @ FtY) + float(w @ FtF @ w)
     return Shares(w[:-1], float(w[-1]), plain.scaling.encoding is not None and raw < CLEARLY * error)
 
@@ -240,6 +247,13 @@ def held_out_ridge(problem: Problem, judge: Source) -> float:
     net, be = ridge_network(problem), problem.backend
     W = be.double(np.vstack([net.B, net.b0]))
     return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, problem.objective))
+
+
+def best_alone(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:
+    """All for the model of the least error, or nothing for any where the mean is better."""
+    error = FtF.diagonal() - 2 * FtY
+    best = int(error.argmin())
+    return np.eye(len(FtY))[best] * (error[best] < 0)
 
 
 def simplex(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:
@@ -317,9 +331,9 @@ def average(
     if shares.ridge > 0:
         here = seen(problem, plain)
         found = [*found, (shares.ridge, Member(ridge_network(here), plain.scaling))]
-    if len(found) == 1 and found[0][0] == 1.0:
-        member = found[0][1]
-        return replace(problem, source=problem.source.scaled(member.scaling)), member.network
+    if not found:
+        p, q = problem.source.shape[1:]
+        return problem, Network(np.zeros((p, 0)), np.zeros((0, q)), np.zeros(q), problem.slope)
     scaling = max((member.scaling for _, member in found), key=lambda s: s.n_inputs)
     networks = [(weight, member.on(scaling)) for weight, member in found]
     A = np.hstack([net.A for _, net in networks])
