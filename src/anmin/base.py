@@ -19,14 +19,15 @@ from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
-from anmin.engine import Budget, Engine
 from anmin.encoding import Encoding
+from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.network import Network
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.views import View
 from anmin.sources import (
     RawSource,
     Scaling,
@@ -34,7 +35,6 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
-from anmin.solvers.views import View
 from anmin.sources.draws import draw
 from anmin.status import Status
 

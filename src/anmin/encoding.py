@@ -3,9 +3,9 @@
     z = (x − centre) / scale,     z / √(1 + (z/3)²)        finite wherever a new row may lie
     min(max((x − t_k) / (t_k+1 − t_k), 0), 1)              hinges between neighbouring quantiles t
 
-The first d columns are the clipped inputs, the others their hinges. With the values of a few-valued
-input for quantiles its hinges are steps from one value to the next, and any function of it is linear
-in them. All of it is piecewise linear but the clip, and exact in every export.
+The first d columns are the clipped inputs, the others their hinges. With the values of a
+few-valued input for quantiles its hinges are steps from one value to the next, and any function of
+it is linear in them. All of it is piecewise linear but the clip, and exact in every export.
 """
 
 from __future__ import annotations

@@ -89,8 +89,12 @@ class Best:
 
     def or_better(self, other: Best) -> Best:
         """The one of the lower score; scores on other rows do not compare."""
-        same = other.problem.source is self.problem.source
-        return other if same and other.score < self.score else self
+        better = self.on_rows_of(other.problem) and other.score < self.score
+        return other if better else self
+
+    def on_rows_of(self, problem: Problem) -> bool:
+        """Whether it is a point on the rows of a problem, in whatever scale of the inputs."""
+        return self.problem.source.raw is problem.source.raw
 
 
 class Engine:
@@ -99,7 +103,9 @@ class Engine:
     def __init__(self, budget: Budget, unit: float = 1.0, log: Checkpoint | None = None) -> None:
         self.budget, self.unit, self.log = budget, unit, log
         self.listeners: list[Listener] = list(_listeners.get())
-        self.held_out: Callable[[Problem, Point], float] | None = None  # an error that chooses the best
+        self.held_out: Callable[[Problem, Point], float] | None = (
+            None  # an error that chooses the best
+        )
         self.history: list[Step] = []
         self.lowest: Best | None = None  # by the loss, on all rows
         self.best: Best | None = None  # the same, or by the held-out error where there is one
@@ -171,7 +177,7 @@ class Engine:
                 self.rough = replace(here, score=inf)
             return visit.point, error
         if move.stage.rows == "sample":
-            on_sample = self.rough is not None and self.rough.problem.source is here.problem.source
+            on_sample = self.rough is not None and self.rough.on_rows_of(here.problem)
             self.rough = self.rough.or_better(here) if on_sample and self.rough else here
         elif self.lowest is None or self.lowest.problem is not here.problem:
             self.lowest = here  # another network
@@ -187,7 +193,7 @@ class Engine:
     def best_on(self, problem: Problem) -> Point | None:
         """The best point so far on the rows of a problem."""
         known = [best for best in (self.lowest, self.rough) if best is not None]
-        return next((b.point for b in known if b.problem.source is problem.source), None)
+        return next((best.point for best in known if best.on_rows_of(problem)), None)
 
     def judge(self, stands: Best) -> float:
         """The error on rows held out; the least of them makes the best point."""

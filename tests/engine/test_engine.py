@@ -252,7 +252,7 @@ def iter_of(*moves):
 
 def test_the_least_error_on_rows_held_out_makes_the_best_point():
     errors = {5.0: 3.0, 4.0: 1.0, 3.0: nan, 2.0: 2.0, 1.0: inf}
-    engine, end = run(through([5, 4, 3, 2, 1]), held_out=lambda point: errors[point.loss])
+    engine, end = run(through([5, 4, 3, 2, 1]), held_out=lambda _, point: errors[point.loss])
     assert engine.settled(end)[1].loss == 4
     known = [step.held_out_mse for step in engine.history]
     np.testing.assert_array_equal(known, list(errors.values()))
@@ -261,7 +261,7 @@ def test_the_least_error_on_rows_held_out_makes_the_best_point():
 def test_a_network_is_judged_once():
     asked = []
 
-    def error(point):
+    def error(_, point):
         asked.append(point.loss)
         return point.loss
 
@@ -387,7 +387,7 @@ def test_an_interrupt_by_a_listener_keeps_the_best_so_far():
 
 def test_an_interrupt_while_the_first_network_is_judged():
     with pytest.warns(ConvergenceWarning, match="Interrupted"):
-        engine, end = run(through([3, 2, 1]), held_out=lambda _: press())
+        engine, end = run(through([3, 2, 1]), held_out=lambda *_: press())
     assert engine.settled(end)[1].loss == 3
     assert [step.loss for step in engine.history] == [3]
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import anmin.base as base
-import anmin.solvers.path as path
+import anmin.solvers.networks as networks
 import anmin.solvers.varpro as varpro
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.solvers import Algorithm1, VarPro
@@ -62,7 +62,7 @@ def interrupted(model, *data):
         return model.fit(*data)
 
 
-REFIT, REFINE, EXPLORE = (path, path.refit), (VarPro, VarPro.improve), (varpro, relocate)
+REFIT, REFINE, EXPLORE = (networks, networks.refit), (VarPro, VarPro.improve), (varpro, relocate)
 STAGES = {
     "the start of the path": (AUTO, ONE, 2, None),
     "the path": (AUTO, ONE, 25, None),
@@ -150,7 +150,7 @@ def test_a_second_path_begins_without_forgetting_the_first(press, monkeypatch):
     steps, step = [], Descent.step
 
     def counted(descent, *args):
-        steps.append(descent.problem.source)
+        steps.append(descent.problem.source.raw)
         return step(descent, *args)
 
     monkeypatch.setattr(Descent, "step", counted)
@@ -185,10 +185,10 @@ def test_while_the_rows_held_out_are_looked_at(k, monkeypatch):
     X, y = ONE
     error, left = EarlyStopping.error, iter(range(k - 1, -1, -1))
 
-    def pressed(judge, point):
+    def pressed(judge, problem, point):
         if next(left) == 0:
             raise KeyboardInterrupt
-        return error(judge, point)
+        return error(judge, problem, point)
 
     monkeypatch.setattr(EarlyStopping, "error", pressed)
     model = interrupted(ANMINRegressor(early_stopping=True, **GIVEN), X, y)

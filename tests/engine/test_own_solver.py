@@ -19,6 +19,8 @@ from anmin.status import Status
 class RandomSearch(Solver):
     """Random hidden layers, of which the best counts."""
 
+    removes_idle_units = False
+
     def __init__(self, tries=30):
         self.tries = tries
 

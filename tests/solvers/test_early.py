@@ -1,6 +1,7 @@
 """early_stopping: the judge on rows held out, and the rows that are left."""
 
 from math import inf, nan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ NETWORK = Network(np.zeros((2, 0)), np.zeros((0, 1)), np.zeros(1))
 
 def answers(errors, losses=None, phase=""):
     """What a judge answers to networks of these errors."""
-    judge = EarlyStopping(None)
+    judge = EarlyStopping(SimpleNamespace(source=None))
     losses = range(len(errors)) if losses is None else losses
     steps = [
         Step(k, float(loss), 0.0, held_out_mse=error, phase=phase)
@@ -65,7 +66,7 @@ def test_the_error_is_the_mean_square_over_the_rows_held_out(weighted, q):
     batch = judge.held_out.source.rows(slice(0, 15))  # with √w
     H = np.where(batch.X @ point.A > 0, 1.0, 0.1) * (batch.X @ point.A)
     R = H @ point.W[:-1] + batch.X[:, :1] * point.W[-1] - batch.Y
-    assert judge.error(point) == pytest.approx((R**2).sum() / (batch.X[:, 0] ** 2).sum())
+    assert judge.error(part, point) == pytest.approx((R**2).sum() / (batch.X[:, 0] ** 2).sum())
 
 
 def test_rows_are_trained_on_or_held_out():

@@ -16,17 +16,16 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.engine import Budget, Engine, listening
 from anmin.moves import Conclusion, Spent, Stage
 from anmin.solvers import Algorithm1, Search, Start, VarPro
+from anmin.solvers.networks import race, with_networks
 from anmin.solvers.path import (
-    LOWEST,
     PATH_SHARE,
-    choose_penalty,
     grow,
     held_out_parts,
     prune,
     refit,
     walk,
-    with_chosen_penalty,
 )  # fmt: skip
+from anmin.solvers.views import View
 from anmin.status import Status
 
 pytestmark = pytest.mark.slow
@@ -287,10 +286,15 @@ def parts(n=200, q=1):
     return problem, problem.source.part(rows[~out]), problem.source.part(rows[out])
 
 
+def view_of(problem, power=0.0):
+    """The inputs as they are; relevance has no part unless asked for."""
+    return View(problem.source.scaling, np.arange(problem.source.shape[1] - 1), power)
+
+
 def test_a_walk_goes_down_the_penalties():
     problem, train, out = parts()
     part, start = replace(problem, source=train), Start(8, np.random.RandomState(0))
-    run, engine, heard = drive(walk(part, out, 0.3, start, Stage("path", "part")))
+    run, engine, heard = drive(walk(part, out, view_of(problem), 0.3, start, Stage("path", "part")))
     assert not run.cut
     assert len(run.points) == len(run.errors) > 3
     assert max(point.A.shape[1] for point in run.points) <= 8
@@ -308,7 +312,7 @@ def test_a_walk_goes_down_the_penalties():
 def test_a_walk_that_is_cut_has_what_it_found(steps):
     problem, train, out = parts()
     part, start = replace(problem, source=train), Start(8, np.random.RandomState(0))
-    walked = walk(part, out, 0.3, start, Stage("path", "part"))
+    walked = walk(part, out, view_of(problem), 0.3, start, Stage("path", "part"))
     run, _, heard = drive(walked, Budget(steps))
     assert run.cut
     assert len(run.points) == len(run.errors) >= 1
@@ -321,7 +325,9 @@ def test_the_steps_of_a_walk_that_is_cut_are_not_lost():
     part, losses = replace(problem, source=train), []
     for steps in range(8):
         start = Start(8, np.random.RandomState(0))
-        run, *_ = drive(walk(part, out, 0.1, start, Stage("path", "part")), Budget(steps))
+        run, *_ = drive(
+            walk(part, out, view_of(problem), 0.1, start, Stage("path", "part")), Budget(steps)
+        )
         losses.append(run.points[0].loss)
     assert losses == sorted(losses, reverse=True)
     assert len(set(losses)) > 4
@@ -331,13 +337,15 @@ def test_the_steps_of_a_walk_that_is_cut_are_not_lost():
 def test_the_path_keeps_to_its_share_of_the_budget(folds):
     problem, *_ = parts()
     search, start = Search(folds=folds, max_iter=60), Start(8, np.random.RandomState(0))
-    choice, engine, heard = drive(choose_penalty(VarPro(), problem, start, search), Budget(60))
+    splits = held_out_parts(200, search, 1, start.rng)
+    raced = race(problem, [view_of(problem)], splits, start)
+    [path], engine, heard = drive(raced, Budget(60))
     steps = [step for step in heard if step.held_out_mse != step.held_out_mse]
     assert len(steps) <= np.ceil(PATH_SHARE * 60)
     assert all(step.share <= PATH_SHARE + 1 / 60 for step in heard)
-    assert len(choice.starts) == folds
-    best = min(choice.path, key=lambda step: step.held_out_mse)
-    assert choice.lam == best.lam > LOWEST
+    assert len(path.runs) == folds
+    best = min(path.steps(), key=lambda step: step.held_out_mse)
+    assert path.steps()[path.best] == best
     assert engine.budget.iterations == len(steps)
 
 
@@ -346,7 +354,8 @@ def test_the_stages_come_in_order():
     start, heard = Start(8, np.random.RandomState(0)), []
     engine = Engine(Budget(300))
     engine.listeners.append(lambda step, _: heard.append(step.phase))
-    end = engine.run(with_chosen_penalty(VarPro(), problem, start, Search(max_iter=300)))
+    search = Search(max_iter=300, views=[view_of(problem)])
+    end = engine.run(with_networks(VarPro(), problem, start, search))
     order = [phase for k, phase in enumerate(heard) if k == 0 or heard[k - 1] != phase]
     assert order[:3] == ["path", "refit", "descend"]
     assert set(order[3:]) <= {"explore", "descend"}
@@ -381,20 +390,21 @@ def test_neurons_that_do_nothing_are_dropped():
 def test_the_best_start_is_taken_up():
     problem, *_ = parts()
     rng = np.random.default_rng(0)
-    starts = [rng.normal(size=(3, 4)) for _ in range(3)]
-    starts.sort(key=lambda A: problem.balance(problem.at(A)).loss)
-    alone = [problem.balance(problem.at(A)).loss for A in starts]
-    best, _, heard = drive(refit(problem, starts, np.random.RandomState(0)))
-    assert best.loss < min(alone)
+    points = [problem.balance(problem.at(rng.normal(size=(3, 4)))) for _ in range(3)]
+    points.sort(key=lambda point: point.loss)
+    starts = [(problem, point) for point in points]
+
+    def best_of(budget=None):
+        [(_, best)], _, heard = drive(refit(starts, np.random.RandomState(0), 1), budget)
+        return best.loss, heard
+
+    best, heard = best_of()
+    assert best < points[0].loss
     assert {step.phase for step in heard} == {"refit"}
-    some, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(2))
-    assert best.loss < some.loss < alone[0]
+    some, heard = best_of(Budget(2))
+    assert best < some < points[0].loss
     assert len(heard) == 2
-    kept, _, heard = drive(refit(problem, starts, np.random.RandomState(0)), Budget(0))
-    assert kept.loss == min(alone)
-    assert heard == []
-    single, _, heard = drive(refit(problem, starts[:1], np.random.RandomState(0)))
-    assert (single.loss, heard) == (alone[0], [])
+    assert best_of(Budget(0)) == (points[0].loss, [])
 
 
 # ---- no budget ----------------------------------------------------------------------------------

@@ -45,7 +45,8 @@ def solve(
     found = tidy(problem, point) if whole else Tidy(point)
     s, history = engine.unit, engine.history
     loss = found.point.loss * s**2
-    if whole and engine.held_out is None and loss < min(step.loss for step in history):
+    lowest = min(step.loss for step in history)
+    if whole and engine.held_out is None and loss < lowest == history[-1].loss:
         history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * s**2)
     path = [
         replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)

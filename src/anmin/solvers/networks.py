@@ -96,24 +96,25 @@ def with_networks(
     """Choose views and penalties on held-out rows, refine on all rows, and average."""
     splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
     paths = yield from race(problem, search.views, splits, start)
-    cut = any(run.cut for path in paths for run in path.runs)
+    cut = next((run.cut for path in paths for run in path.runs if run.cut), None)
     paths = [path for path in paths if path.walked]
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
     shares = weigh(problem, paths, splits, alone=search.n_networks == 1)
     lead = paths[int(shares.networks.argmax())]
-    status, found = Status.CONVERGED, []
+    status, found = cut or Status.CONVERGED, []
     for path, weight in zip(paths, shares.networks, strict=True):
         if weight > 0:
             status, members = yield from refined(solver, problem, path, start, search.n_networks)
             found += [(weight / len(members), member) for member in members]
     if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
-        return Conclusion(status, path=lead.steps(), path_cut=cut)
+        return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
     whole, network = average(chosen, found, shares, lead.view)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
-    return Conclusion(status, visit.point, whole, lead.steps(), cut, max(len(found), 1))
+    path_steps, networks = lead.steps(), max(len(found), 1)
+    return Conclusion(status, visit.point, whole, path_steps, cut is not None, networks)
 
 
 def race(
@@ -144,7 +145,8 @@ def useful(
     if len(walked) < 2:
         return walked or paths
     weights = weigh(problem, walked, first).networks
-    return [path for path, w in zip(walked, weights, strict=True) if w >= min(USEFUL, weights.max())]
+    least = min(USEFUL, weights.max())
+    return [path for path, w in zip(walked, weights, strict=True) if w >= least]
 
 
 def seen(problem: Problem, view: View) -> Problem:
@@ -220,7 +222,8 @@ def weigh(
     FtF, FtY = (problem.backend.to_numpy(V) for V in (total.FtF, total.FtY))
     w = best_alone(FtF, FtY) if alone else simplex(FtF, FtY)
     error = total.YtY - 2 * float(w @ FtY) + float(w @ FtF @ w)
-    return Shares(w[:-1], float(w[-1]), plain.scaling.encoding is not None and raw < CLEARLY * error)
+    encoded = plain.scaling.encoding is not None
+    return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
 
 
 def columns(view: View) -> int:
@@ -356,7 +359,9 @@ def looked_at(problem: Problem, network: Network) -> Visit:
     return Visit(Point(A, W, loss, mse, sums), Status.START)
 
 
-def nothing(solver: Solver, problem: Problem, start: Start, cut: bool) -> Moves[Conclusion]:
+def nothing(
+    solver: Solver, problem: Problem, start: Start, cut: Status | None
+) -> Moves[Conclusion]:  # fmt: skip
     """No unit entered any path: the mean, or what a given start comes to."""
     A = problem.backend.zeros(problem.source.shape[1], 0) if start.A is None else start.A
     point = problem.at(problem.backend.asarray(A))
@@ -364,4 +369,5 @@ def nothing(solver: Solver, problem: Problem, start: Start, cut: bool) -> Moves[
         end = yield from solver.moves(problem, replace(start, point=point))
     except Ended as ended:
         end = Conclusion(ended.status)
-    return replace(end, path_cut=cut, status=Status.NOTHING_FITTED if cut else end.status)
+    status = end.status if cut is None else Status.NOTHING_FITTED
+    return replace(end, path_cut=cut is not None, status=status)

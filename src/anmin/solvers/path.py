@@ -28,6 +28,7 @@ from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
 from anmin.sources.draws import random_folds
+from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
@@ -108,7 +109,7 @@ class Run:
     points: list[Point] = field(default_factory=list)
     scalings: list[Scaling] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
-    cut: bool = True  # until it is known to have come to its end
+    cut: Status | None = None  # the budget that was spent before it came to its end
 
     def done(self, lam: float, first: float) -> bool:
         """Whether there is nothing left to fit, or the held-out error no longer falls."""
@@ -158,8 +159,8 @@ def walk(
             if run.done(lam, first):
                 break
             lam /= FACTOR
-        run.cut = False
     except Spent as ended:
+        run.cut = ended.status
         reached = point if ended.visit is None else ended.visit.point
         if reached is not point or (point.A.shape[1] and not run.points):
             yield from enter(run, here, judge, prune(here, reached), stage)
