@@ -5,7 +5,7 @@ What travels to them holds nothing of the size of the data, and needs no Dask it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 from operator import add
