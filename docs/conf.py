@@ -36,7 +36,6 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False

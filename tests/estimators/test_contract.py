@@ -79,9 +79,17 @@ def test_direct_steps_give_the_same_network(device, case):
 
 @cases
 def test_conjugate_gradients_lead_to_the_same_losses(device, case):
-    _, (ours, theirs) = both(device, solver="anmin", linear_solver="cg", **case)
-    np.testing.assert_allclose(theirs.loss_curve_[:3], ours.loss_curve_[:3], rtol=5e-3)
-    assert theirs.loss_ == pytest.approx(ours.loss_, rel=0.05)
+    """In single precision a row on a hinge can part two fits, so the median of five counts."""
+    ratios = []
+    for seed in range(5):
+        settings = {"solver": "anmin", "linear_solver": "cg", "random_state": seed}
+        _, (ours, theirs) = both(device, **(settings | case))
+        assert theirs.loss_curve_[0] == pytest.approx(ours.loss_curve_[0], rel=1e-8)
+        curves = [[*model.loss_curve_[:3], model.loss_] for model in (ours, theirs)]
+        ratios.append(np.divide(*curves))
+    apart = np.median(np.abs(np.array(ratios) - 1), axis=0)
+    assert apart[:3].max() < 5e-3
+    assert apart[3] < 0.05
 
 
 def test_single_precision_gives_the_same_network_to_its_digits(device):
@@ -102,16 +110,15 @@ def test_a_degenerate_system_is_floored_alike(device):
 
 
 def compare_varpro(device, same, rtol, **case):
-    """The `same` first losses; later ones may part, so the best of three seeds is compared."""
-    losses = []
-    for seed in range(3):
+    """The `same` first losses; later ones may part, so the median of five seeds is compared."""
+    ratios = []
+    for seed in range(5):
         _, models = both(device, max_iter=40, lam=1e-3, random_state=seed, **case)
         curves = [model.loss_curve_ for model in models]
         np.testing.assert_allclose(curves[1][:same], curves[0][:same], rtol=rtol)
         assert (np.diff(curves[1]) <= 0).all()
-        losses.append([model.loss_ for model in models])
-    ours, theirs = np.min(losses, axis=0)
-    assert theirs == pytest.approx(ours, rel=0.1)
+        ratios.append(models[1].loss_ / models[0].loss_)
+    assert np.median(ratios) == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.slow

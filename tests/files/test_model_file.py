@@ -58,6 +58,12 @@ def path(tmp_path):
     return tmp_path / "m.anmin"
 
 
+def plain(model):
+    """The parameters; a solver object by what it says, as two of them are never equal."""
+    params = model.get_params()
+    return params | {"solver": repr(params["solver"])}
+
+
 def through(model, path):
     model.save(path)
     return load_model(path)
@@ -83,7 +89,7 @@ def test_a_regressor_comes_back_to_the_bit(path, q, parameters):
     model, X = fitted(q, **parameters)
     again = through(model, path)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert again.get_params() == model.get_params()
+    assert plain(again) == plain(model)
     assert again.lam_ == model.lam_
     assert repr(again.history_) == repr(model.history_)
     assert repr(again.path_) == repr(model.path_)

@@ -9,7 +9,7 @@ import pickle
 import containers
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data
 
 from anmin import ANMINRegressor
 
@@ -48,7 +48,7 @@ def both(make, folder, *, n=700, q=1, weighted=False, **settings):
     data = rows(n, 3, q, weighted)
     settings = {"n_hidden": 6, "lam": 1e-2, "max_iter": 10, "random_state": 0} | settings
     there = containers.as_arguments(make(folder, *data))
-    return [ANMINRegressor(**settings).fit(*args) for args in (data, there)]
+    return [ANMINRegressor(**in_solver(**settings)).fit(*args) for args in (data, there)]
 
 
 def same(ours, theirs, tolerance):

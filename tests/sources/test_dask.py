@@ -9,7 +9,7 @@ import time
 import containers
 import numpy as np
 import pytest
-from conftest import make_data
+from conftest import in_solver, make_data
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.backends import NumpyBackend
@@ -29,7 +29,7 @@ MODEL = {"n_hidden": 4, "lam": 1e-2, "max_iter": 3, "random_state": 0, "solver":
 
 
 def model(**settings):
-    return ANMINRegressor(**(MODEL | settings))
+    return ANMINRegressor(**in_solver(**(MODEL | settings)))
 
 
 @pytest.fixture
