@@ -102,25 +102,21 @@ def predictions(
 
 Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
 Page = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
-Truth = column(
-    "--target", "-t", metavar="NAME", help="Column of the truth, where its name differs."
-)
 
 
 def report(
     model: ModelArgument,
     data: Annotated[str | None, Data] = None,
     output: Annotated[Path | None, Page] = None,
-    target: Annotated[list[str] | None, Truth] = None,
     allow_unknown: UnknownOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how good a model is, how its fit went, and what it relies on.
 
     With --output, a page with pictures, for any browser; else a short
-    text. With --data, the errors, the residuals and the importance of the
-    inputs on those rows; without, what the model itself knows. Use rows
-    that the model was not fitted on.
+    text. With --data, the errors on those rows, the importance of the
+    inputs and the dependence on them; without, what the model itself
+    knows. Use rows that the model was not fitted on.
 
     [bold]Examples[/bold]
 
@@ -136,12 +132,9 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet, targets = schema.read(data), target or list(schema.targets)
-        if len(targets) != len(schema.targets):
-            raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
-        classify = hasattr(network, "classes_")
-        rows = schema.labelled_rows(sheet, classify, targets, allow_unknown)
-        schema.mention_unused(sheet, targets)
+        sheet = schema.read(data)
+        rows = schema.labelled_rows(sheet, hasattr(network, "classes_"), allow_unknown)
+        schema.mention_unused(sheet)
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 
@@ -183,10 +176,9 @@ def print_report(subject: "Subject") -> None:
         for target, found in targets.items():
             values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
             console.print(f"{target}, {rows}: {values}")
-    top = list(facts["inputs"].items())[:10]
-    kind = "share of the weights" if subject.rows is None else "loss of score when shuffled"
-    console.print(f"Most important inputs ({kind}):")
-    console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
+    if top := list(facts["inputs"].items())[:10]:
+        console.print("Most important inputs (loss of score when shuffled):")
+        console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
     console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
     if facts["convergence"]:
         console.print(str(subject.model.report()))

@@ -13,7 +13,7 @@ from enum import Enum
 from math import isfinite, isinf, isnan, nan
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -147,6 +147,9 @@ def read(kind: Any, value: Any, what: str) -> Any:
     """A value of a record, of the type that its field has."""
     if isinstance(kind, UnionType):  # with None
         return None if value is None else read(get_args(kind)[0], value, what)
+    if get_origin(kind) is dict:
+        require(isinstance(value, dict), f"{what} is not a dictionary")
+        return {key: read(get_args(kind)[1], each, what) for key, each in value.items()}
     if kind is float:
         good = type(value) in (int, float) or value in (None, "inf", "-inf")
         require(good, f"{what} is not a number")
