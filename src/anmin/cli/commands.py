@@ -12,7 +12,6 @@ from anmin.cli.app import (
     JsonOption,
     ModelArgument,
     SeedOption,
-    UnknownOption,
     check_output,
     column,
     interruptible,
@@ -44,7 +43,6 @@ def predict(
     keep: Annotated[list[str] | None, Keep] = None,
     proba: Annotated[bool, Proba] = False,
     std: Annotated[bool, Std] = False,
-    allow_unknown: UnknownOption = False,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -68,8 +66,7 @@ def predict(
     network, schema = open_model(model)
     sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
-    X = schema.inputs.encode(sheet, allow_unknown)
-    schema.mention_unused(sheet, kept)
+    X = schema.inputs.encode(sheet)
     said = predictions(network, schema.targets, X, proba, std)
     if both := said.keys() & set(kept):
         raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
@@ -108,7 +105,6 @@ def report(
     model: ModelArgument,
     data: Annotated[str | None, Data] = None,
     output: Annotated[Path | None, Page] = None,
-    allow_unknown: UnknownOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how good a model is, how its fit went, and what it relies on.
@@ -132,9 +128,7 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet = schema.read(data)
-        rows = schema.labelled_rows(sheet, hasattr(network, "classes_"), allow_unknown)
-        schema.mention_unused(sheet)
+        rows = schema.labelled_rows(schema.read(data), hasattr(network, "classes_"))
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from anmin import load_model
 from anmin.cli import tables
-from anmin.cli.app import InputError, note
+from anmin.cli.app import InputError
 from anmin.cli.columns import Inputs, numbers, target_values
 from anmin.cli.measures import LABELS, Errors, LabelledRows
 from anmin.cli.tables import Sheet, quoted
@@ -120,18 +120,12 @@ class Schema:
             f"write the names of the columns into its first row: {quoted(self.inputs.names)}"
         )
 
-    def labelled_rows(self, sheet: Sheet, classify: bool, unknown: bool = False) -> LabelledRows:
+    def labelled_rows(self, sheet: Sheet, classify: bool) -> LabelledRows:
         """The rows of a table, with their true targets and their weights if there are any."""
         y = target_values(sheet, self.targets, classify)
         weighted = [name for name in sheet.columns if name == self.weight]
         weight = numbers(sheet, weighted)[:, 0] if weighted else None
-        return LabelledRows(self.inputs.encode(sheet, unknown).to_numpy(), y, weight)
-
-    def mention_unused(self, sheet: Sheet, used: Sequence[str] = ()) -> None:
-        """A note on columns that the model does not know."""
-        known = {*self.columns, *self.targets, *used}
-        if unused := [name for name in sheet.columns if name not in known]:
-            note(f"{sheet.name}: the model does not use {quoted(unused)}")
+        return LabelledRows(self.inputs.encode(sheet).to_numpy(), y, weight)
 
 
 def distinct(names: Any) -> tuple[str, ...]:
