@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from anmin import ANMINRegressor
-from anmin.plotting import FunctionDisplay, PathDisplay
+from anmin.plotting import PathDisplay
 
 
 def curve(x):
@@ -39,13 +39,14 @@ missed = model.predict(x[:, None]) - curve(x)
 print(f"distance to the true curve: {np.sqrt(np.mean(missed**2)):.3f}, noise: 0.15")
 
 # %%
-# Left: the curve, with a dot where a unit begins to fire. Right: the walk of the penalty. The
+# Left: the rows, the network and the truth. Right: the walk of the penalty. The
 # training error falls all the way, the held-out error does not, and the units are counted in grey.
 
 figure, (left, right) = plt.subplots(
     1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=[3, 2]
 )
-FunctionDisplay.from_estimator(model, x[:, None], y, ax=left, linewidth=2, label="network")
+left.plot(x, y, ".", color="0.7", label="rows")
+left.plot(x, model.predict(x[:, None]), linewidth=2, label="network")
 left.plot(x, curve(x), "k--", linewidth=1, label="truth")
 left.legend()
 PathDisplay.from_estimator(model, ax=right)

@@ -1,10 +1,11 @@
 """A file of records that a process may be killed over at any moment.
 
-    88 bytes    the head: magic, length and sha256 of the log, sha256 of the head so far
-    the log     records: length, JSON (values, and shapes of arrays), the arrays as float64
+    12 bytes     what the file is
+    each record  length and sha256 of the rest of it, JSON (values, and shapes of arrays) in one
+                 line, the arrays as float64
 
-A record is written and flushed first, and then made valid by one small write to the head. So the
-log always ends with a whole record, and bytes beyond its length do not count.
+The log ends where a record is not whole: a process was killed while it wrote it. The next one takes
+its place.
 
 The sums find damage. They are no proof against forgery, so nothing that is read is taken on
 trust: a length or a shape is compared with what is left of the log before anything is made of it.
@@ -26,9 +27,8 @@ import numpy as np
 
 from anmin.files import write_atomically
 
-MAGIC = b"anmin log 1\n\0\0\0\0"
-HEAD = struct.Struct("<16sQ32s32s")
-LENGTH = struct.Struct("<I")
+MAGIC = b"anmin log 2\n"
+HEAD = struct.Struct("<Q32s")
 LONGEST = 2**20  # bytes of JSON in a record
 AXES = 4  # of an array, at most
 
@@ -49,22 +49,20 @@ class Log:
 
     def __init__(self, path: str | os.PathLike[str], first: Record) -> None:
         """Open the log at `path`; where there is none, make one of the record `first`."""
-        self.path = Path(path)
+        self.path, self.end = Path(path), len(MAGIC)  # end of what was read or written so far
         with self.trying():
             if not self.path.exists():
-                data = encode(*first)
-                write_atomically(self.path, head(len(data), hashlib.sha256(data)) + data)
+                write_atomically(self.path, MAGIC + encode(*first))
             if not self.path.is_file():
                 raise CheckpointError(f"{self.path} is no file; give another name.")
             self.file: BinaryIO = open(self.path, "r+b")  # noqa: SIM115
         try:
             self.lock()
-            self.end = self.verified()
+            if self.file.read(len(MAGIC)) != MAGIC:
+                raise CheckpointError(f"{self.path} is no checkpoint of anmin; give another name.")
         except BaseException:
             self.close()
             raise
-        self.at, self.digest = 0, hashlib.sha256()  # of the records read or written so far
-        self.file.seek(HEAD.size)
 
     @contextmanager
     def trying(self) -> Iterator[None]:
@@ -91,89 +89,64 @@ class Log:
         with suppress(OSError):  # what could not be written has been complained of
             self.file.close()
 
-    def damaged(self, how: str = "damaged") -> CheckpointError:
-        return CheckpointError(f"{self.path} is {how}; delete it to start the fit anew.")
-
-    def verified(self) -> int:
-        """The length of the log, once it is seen to be whole."""
-        data = self.file.read(HEAD.size)
-        if not data.startswith(MAGIC):
-            raise CheckpointError(f"{self.path} is no checkpoint of anmin; give another name.")
-        if len(data) < HEAD.size:
-            raise self.damaged("cut short")
-        _, left, log_sum, head_sum = HEAD.unpack(data)
-        if hashlib.sha256(data[:-32]).digest() != head_sum:
-            raise self.damaged()
-        length, digest = left, hashlib.sha256()
-        while block := self.file.read(min(left, 2**20)):
-            digest.update(block)
-            left -= len(block)
-        if left:
-            raise self.damaged("cut short")
-        if digest.digest() != log_sum:
-            raise self.damaged()
-        return length
-
-    # ---- reading ----------------------------------------------------------------------------
+    def damaged(self) -> CheckpointError:
+        return CheckpointError(f"{self.path} is damaged; delete it to start the fit anew.")
 
     def read(self) -> Record | None:
         """The next record; None at the end of the log."""
-        if self.at == self.end:
+        head = self.file.read(HEAD.size)
+        left = os.fstat(self.file.fileno()).st_size - self.end - HEAD.size
+        if left < 0:
             return None
-        (size,) = LENGTH.unpack(self.take(LENGTH.size))
-        text = self.take(size, LONGEST)
+        size, digest = HEAD.unpack(head)
+        data = self.file.read(size) if size <= left else b""
+        if hashlib.sha256(data).digest() != digest:
+            return None
+        self.end += HEAD.size + size
         try:
-            values, shapes = json.loads(text)
+            return decode(data)
         except (ValueError, TypeError, RecursionError):
             raise self.damaged() from None
-        if not isinstance(values, dict) or not isinstance(shapes, dict):
-            raise self.damaged()
-        return values, {name: self.array(shape) for name, shape in shapes.items()}
-
-    def array(self, shape: Any) -> np.ndarray:
-        """The array of this shape that comes next."""
-        axes = shape if isinstance(shape, list) and len(shape) <= AXES else [-1]
-        if not all(type(k) is int and k >= 0 for k in axes):
-            raise self.damaged()
-        return np.frombuffer(self.take(8 * prod(axes)), dtype="<f8").reshape(axes).copy()
-
-    def take(self, size: int, most: float = np.inf) -> bytes:
-        """The next bytes of the log."""
-        if size > min(most, self.end - self.at):
-            raise self.damaged()
-        data = self.file.read(size)
-        self.digest.update(data)
-        self.at += size
-        return data
-
-    # ---- writing ----------------------------------------------------------------------------
 
     def append(self, *record: Any) -> None:
         """Write a record at the end."""
-        data = encode(*record)
         with self.trying():
-            self.put(HEAD.size + self.at, data)
-            self.digest.update(data)
-            self.commit(self.at + len(data))
+            self.put(encode(*record))
 
-    def commit(self, length: int) -> None:
-        """Make the log this long."""
-        self.put(0, head(length, self.digest))
-        self.at = self.end = length
-
-    def put(self, place: int, data: bytes) -> None:
-        self.file.seek(place)
+    def put(self, data: bytes) -> None:
+        self.file.seek(self.end)
+        self.file.truncate()
         self.file.write(data)
         self.file.flush()
         os.fsync(self.file.fileno())
-
-
-def head(length: int, digest: Any) -> bytes:
-    start = HEAD.pack(MAGIC, length, digest.digest(), b"")[:-32]
-    return start + hashlib.sha256(start).digest()
+        self.end += len(data)
 
 
 def encode(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     text = json.dumps([values, {name: W.shape for name, W in arrays.items()}]).encode()
     numbers = [np.ascontiguousarray(W, dtype="<f8").tobytes() for W in arrays.values()]
-    return b"".join([LENGTH.pack(len(text)), text, *numbers])
+    return sealed(b"".join([text, b"\n", *numbers]))
+
+
+def sealed(data: bytes) -> bytes:
+    """A record, with its length and sum."""
+    return HEAD.pack(len(data), hashlib.sha256(data).digest()) + data
+
+
+def decode(data: bytes) -> Record:
+    """The record that `encode` wrote; a ValueError or TypeError where it is none."""
+    text, _, numbers = data.partition(b"\n")
+    if len(text) > LONGEST:
+        raise ValueError("more JSON than a record may have")
+    values, shapes = json.loads(text)
+    if not isinstance(values, dict) or not isinstance(shapes, dict):
+        raise TypeError("values and shapes are dictionaries")
+    arrays, start = {}, 0
+    for name, shape in shapes.items():
+        axes = shape if isinstance(shape, list) and len(shape) <= AXES else [-1]
+        end = start + 8 * prod(axes)
+        if not all(type(k) is int and k >= 0 for k in axes) or end > len(numbers):
+            raise ValueError("a shape that the record has no room for")
+        arrays[name] = np.frombuffer(numbers[start:end], dtype="<f8").reshape(axes).copy()
+        start = end
+    return values, arrays

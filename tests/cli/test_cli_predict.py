@@ -83,7 +83,6 @@ def test_predictions_have_the_name_of_the_target(run):
 def test_the_order_of_the_columns_does_not_count_and_others_are_left_alone(run):
     table = things()[["size", "id", "colour"]].assign(strange=1)
     result = run("predict", "prices.anmin", "-", input=table.to_csv(index=False))
-    assert "does not use 'strange'" in result.stderr
     whole = frame(run("predict", "prices.anmin", "things.csv"))
     pd.testing.assert_frame_equal(frame(result), whole)
 
@@ -174,8 +173,8 @@ def test_the_deviation_needs_intervals(run):
     assert "--intervals" in result.stderr
 
 
-def test_an_unknown_category_can_be_allowed(run):
-    result = run("predict", "prices.anmin", "-", "--allow-unknown", input="size,colour\n1,pink\n")
+def test_an_unknown_category_is_noted(run):
+    result = run("predict", "prices.anmin", "-", input="size,colour\n1,pink\n")
     assert "'pink' in row 1" in result.stderr
     assert len(frame(result)) == 1
 
@@ -227,8 +226,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(models):
 def test_the_report_says_what_the_model_knows(run):
     result = run("report", "prices.anmin")
     assert result.exit_code == 0, result.output
-    words = ("rows held out: MSE", "Most important inputs (share of the weights)", "hidden units",
-             "multiply-adds a row", "status", "gradient")  # fmt: skip
+    words = ("rows held out: MSE", "hidden units", "multiply-adds a row", "status", "gradient")
     for word in words:
         assert word in result.stdout
 
@@ -256,14 +254,11 @@ def test_the_report_as_a_page(run, name, data, tmp_path):
     assert f"Report on {name}.anmin" in path.read_text(encoding="utf-8")
 
 
-def test_the_truth_may_have_another_name(run):
+def test_the_report_needs_the_truth(run):
     table = things().rename(columns={"price": "cost"}).to_csv(index=False)
-    words = ("report", "prices.anmin", "--data", "-", "--json")
-    assert run(*words, "-t", "cost", input=table).exit_code == 0
-    result = run(*words, input=table)
+    result = run("report", "prices.anmin", "--data", "-", "--json", input=table)
     assert result.exit_code == 2
     assert "no column 'price'" in result.stderr
-    assert "1 targets" in run(*words, "-t", "cost", "-t", "w", input=table).stderr
 
 
 def test_a_class_that_the_model_has_never_seen(run):

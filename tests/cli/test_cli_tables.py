@@ -177,13 +177,12 @@ def test_categories_that_look_like_numbers_stay_as_they_were(table):
     assert inputs.encode(sheet).to_numpy().tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
-def test_an_unknown_category_is_refused_or_has_no_input(table, capsys):
+def test_an_unknown_category_has_no_input_and_is_noted(table, capsys):
     inputs, sheet = Inputs(("a",), {"a": ["red"]}), table("a\nred\npink\n")
-    message = complaint(inputs.encode, sheet)
-    for words in ("'a'", "'pink' in row 2", "'red'", "--allow-unknown"):
-        assert words in message
-    assert inputs.encode(sheet, unknown=True).to_numpy().tolist() == [[1], [0]]
-    assert "'pink' in row 2" in capsys.readouterr().err
+    assert inputs.encode(sheet).to_numpy().tolist() == [[1], [0]]
+    noted = capsys.readouterr().err
+    for words in ("'a'", "in 1 rows", "'pink' in row 2"):
+        assert words in noted
 
 
 def test_a_text_that_is_missing_is_named_with_its_row(table):

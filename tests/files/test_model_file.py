@@ -131,7 +131,6 @@ def test_feature_names_are_kept_and_checked(path):
     [
         {"solver": Algorithm1(tau=-np.inf, keep="last")},
         {"solver": VarPro(patience=np.int64(3))},
-        {"random_state": np.random.RandomState(7)},
         {
             "random_state": np.int64(5),
             "solver": VarPro(tol=np.float32(0.5)),
@@ -158,12 +157,16 @@ def test_weights_of_classes_are_kept(path):
     assert again.class_weight == weight
 
 
-def test_a_parameter_that_cannot_be_kept_is_named(path):
-    model, X = fitted(lam="auto", cv=KFold(2))
-    with pytest.warns(UserWarning, match=r"cv=KFold.*cannot be kept"):
+LEFT_OUT = {"cv": KFold(2), "random_state": np.random.RandomState(7)}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_parameter_that_cannot_be_kept_is_named(path, name):
+    model, X = fitted(**{name: LEFT_OUT[name]})
+    with pytest.warns(UserWarning, match=rf"{name}=.*cannot be kept"):
         model.save(path)
     again = load_model(path)
-    assert again.cv is None
+    assert getattr(again, name) is None
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
@@ -253,7 +256,7 @@ def test_what_cannot_be_saved(path):
         model.save(path)
     labelled, _ = classified(LABELS["objects"])
     labelled.classes_ = np.array(["a", 1, None], dtype=object)
-    with pytest.raises(TypeError, match="must be numbers or strings"):
+    with pytest.raises(ModelFileError, match="must be numbers of one type, or strings"):
         labelled.save(path)
     assert not path.exists()
 
@@ -477,7 +480,6 @@ def nested(depth):
 
 EXTRA = {
     "nested": (nested(20), "nested more than 16 levels"),
-    "long": ({"a": [0] * 200_000}, "more than 131,072 values"),
     "surrogate": ({"target": "\ud800"}, "not valid Unicode"),
     "name": ({"a": [{"\udfff": 1}]}, "not valid Unicode"),
     "list": ([], "not a dictionary"),
@@ -508,9 +510,7 @@ FACTS = {
         [], {"nonsense": 1}, {"checkpoint": "/etc/passwd"}, {"lam": {"float": "1"}}, {"lam": []},
         {"solver": {"solver": "os.system", "parameters": {}}},
         {"solver": {"solver": "VarPro", "parameters": {"x": 1}}},
-        {"random_state": {"RandomState": [[0] * 624, 700, 0, 0.0]}},
-        {"random_state": {"RandomState": [[-1] * 624, 0, 0, 0.0]}},
-        {"random_state": {"RandomState": 3}}, {"cv": {"dict": [[1]]}}, {"cv": {"dict": [[[], 1]]}},
+        {"cv": {"dict": [[1]]}}, {"cv": {"dict": [[[], 1]]}},
     ],
     "slope": [1.0, -0.1, "0", None, True],
     "y_scale": [0, -1.0, None],

@@ -62,9 +62,6 @@ app = typer.Typer(
 )
 
 column = partial(typer.Option, rich_help_panel="Columns")
-UnknownOption = Annotated[
-    bool, column("--allow-unknown", help="Predict rows with an unknown category, as having none.")
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 SeedOption = Annotated[
     int, typer.Option(help="Seed of the split and of every start.", min=0, max=HIGHEST_SEED)

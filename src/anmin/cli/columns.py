@@ -2,8 +2,8 @@
 
 Numbers and booleans are taken as they are. A text column becomes one 0/1 input for each of its
 categories, `colour=red`, when that is asked for; the categories are those of the training table, in
-alphabetical order. Nothing is guessed: a missing value or a text that is not expected is an error
-which names the column and the row.
+alphabetical order. A missing value, or a text where a number is expected, is an error which names
+the column and the row.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -37,17 +37,13 @@ class Inputs:
         """Names of the network's inputs, in order."""
         return [each for name in self.names for each in self.inputs_of(name)]
 
-    def encode(self, sheet: Sheet, unknown: bool = False) -> pd.DataFrame:
-        """The network's inputs for each row, all numbers.
-
-        A category that the training table did not have is an error; with `unknown` the row is
-        zero in all inputs of that column instead.
-        """
+    def encode(self, sheet: Sheet) -> pd.DataFrame:
+        """The network's inputs for each row, all numbers."""
         require_columns(sheet, self.names, "the model needs it")
         columns: dict[str, np.ndarray] = {}
         for name in self.names:
             if name in self.categories:
-                columns |= one_hot(sheet, name, self.categories[name], unknown)
+                columns |= one_hot(sheet, name, self.categories[name])
             else:
                 columns[name] = numbers(sheet, [name])[:, 0]
         return pd.DataFrame(columns)
@@ -84,18 +80,16 @@ def categories(sheet: Sheet, name: str) -> list[str]:
     return found
 
 
-def one_hot(sheet: Sheet, name: str, known: list[str], unknown: bool) -> dict[str, np.ndarray]:
-    """A 0/1 input for each known category."""
+def one_hot(sheet: Sheet, name: str, known: list[str]) -> dict[str, np.ndarray]:
+    """A 0/1 input for each known category; a row of another one is zero in all of them."""
     texts = complete_texts(sheet, name)
     strange = np.flatnonzero(~pd.Series(texts).isin(known))
     if len(strange):
-        found = f"{texts[strange[0]]!r} in row {strange[0] + 1}"
-        if not unknown:
-            raise InputError(
-                f"the column {name!r} of {sheet.name} has the unknown category {found}; the model "
-                f"knows {quoted(known)}. --allow-unknown predicts such rows with none of them"
-            )
-        note(f"{name!r} has unknown categories in {len(strange)} rows, the first {found}")
+        note(
+            f"the column {name!r} of {sheet.name} has categories unknown to the model in "
+            f"{len(strange):,} rows, the first {texts[strange[0]]!r} in row {strange[0] + 1}; "
+            "they count as none"
+        )
     return {f"{name}={text}": (texts == text).astype(float) for text in known}
 
 

@@ -12,7 +12,6 @@ from anmin.cli.app import (
     JsonOption,
     ModelArgument,
     SeedOption,
-    UnknownOption,
     check_output,
     column,
     interruptible,
@@ -44,7 +43,6 @@ def predict(
     keep: Annotated[list[str] | None, Keep] = None,
     proba: Annotated[bool, Proba] = False,
     std: Annotated[bool, Std] = False,
-    allow_unknown: UnknownOption = False,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -68,8 +66,7 @@ def predict(
     network, schema = open_model(model)
     sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
-    X = schema.inputs.encode(sheet, allow_unknown)
-    schema.mention_unused(sheet, kept)
+    X = schema.inputs.encode(sheet)
     said = predictions(network, schema.targets, X, proba, std)
     if both := said.keys() & set(kept):
         raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
@@ -102,25 +99,20 @@ def predictions(
 
 Data = typer.Option("--data", "-d", metavar="DATA", help="Rows to judge on; - for a pipe.")
 Page = typer.Option("--output", "-o", metavar="FILE", help="Page: .html.")
-Truth = column(
-    "--target", "-t", metavar="NAME", help="Column of the truth, where its name differs."
-)
 
 
 def report(
     model: ModelArgument,
     data: Annotated[str | None, Data] = None,
     output: Annotated[Path | None, Page] = None,
-    target: Annotated[list[str] | None, Truth] = None,
-    allow_unknown: UnknownOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how good a model is, how its fit went, and what it relies on.
 
     With --output, a page with pictures, for any browser; else a short
-    text. With --data, the errors, the residuals and the importance of the
-    inputs on those rows; without, what the model itself knows. Use rows
-    that the model was not fitted on.
+    text. With --data, the errors on those rows, the importance of the
+    inputs and the dependence on them; without, what the model itself
+    knows. Use rows that the model was not fitted on.
 
     [bold]Examples[/bold]
 
@@ -136,12 +128,7 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet, targets = schema.read(data), target or list(schema.targets)
-        if len(targets) != len(schema.targets):
-            raise InputError(f"the model has {len(schema.targets)} targets; got {len(targets)}")
-        classify = hasattr(network, "classes_")
-        rows = schema.labelled_rows(sheet, classify, targets, allow_unknown)
-        schema.mention_unused(sheet, targets)
+        rows = schema.labelled_rows(schema.read(data), hasattr(network, "classes_"))
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 
@@ -183,10 +170,9 @@ def print_report(subject: "Subject") -> None:
         for target, found in targets.items():
             values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
             console.print(f"{target}, {rows}: {values}")
-    top = list(facts["inputs"].items())[:10]
-    kind = "share of the weights" if subject.rows is None else "loss of score when shuffled"
-    console.print(f"Most important inputs ({kind}):")
-    console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
+    if top := list(facts["inputs"].items())[:10]:
+        console.print("Most important inputs (loss of score when shuffled):")
+        console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
     console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
     if facts["convergence"]:
         console.print(str(subject.model.report()))

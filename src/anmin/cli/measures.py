@@ -77,16 +77,6 @@ def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> 
     }
 
 
-def input_weights(model: BaseANMIN, groups: Groups) -> dict[str, float]:
-    """The share of each column in the weights: |A_kj| ‖B_j‖ summed over the hidden units j.
-
-    The inputs are standardised there, so the shares can be compared.
-    """
-    size = np.abs(model.A_[1:]) @ np.linalg.norm(model.B_, axis=1)  # (d,)
-    total = size.sum() or 1.0
-    return {name: float(size[list(group)].sum() / total) for name, group in groups.items()}
-
-
 def permutation_importance(
     model: BaseANMIN, rows: LabelledRows, groups: Groups
 ) -> dict[str, float]:

@@ -1,29 +1,47 @@
-"""The report page: one HTML file without links, for a phone and a desk, light and dark."""
+"""The report page: one HTML file without links, for a phone and a desk, light and dark.
+
+Everything that its pieces are given is text and is escaped. A picture is an SVG element that takes
+the colours and the width of the page.
+"""
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from sklearn.base import is_classifier
 
 from anmin.cli import measures
-from anmin.cli import page_parts as parts
 from anmin.cli.measures import LABELS, Errors, LabelledRows, number
-from anmin.cli.page_parts import gallery, picture, section, table, text
 from anmin.export import cost
 from anmin.inspect.report_text import lines
-from anmin.plotting import PathDisplay, TrainingDisplay, outputs
+from anmin.plotting import BLUE, outputs, plain
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
     from anmin.cli.schema import Schema
 
 MOST_INPUTS = 12  # in the table
-MOST_TARGETS = 4  # whose residuals are drawn
 DEPENDENCES = 3
+MOST_ROWS = 500  # averaged for partial dependence
+INK = "#010203"  # stands for the colour of the page's text
+COLOURED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+STYLE: Any = dict.fromkeys(COLOURED, INK) | {
+    "axes.facecolor": "none", "axes.spines.right": False, "axes.spines.top": False,
+    "figure.facecolor": "none", "font.size": 9.0, "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +77,10 @@ class Subject:
         return {name: [place[each] for each in inputs.inputs_of(name)] for name in inputs.names}
 
     def importance(self) -> dict[str, float]:
-        """The columns in order of importance: by shuffling where there are rows, else by weight."""
+        """The columns in order of importance, by shuffling; empty where there are no rows."""
         if self.rows is None:
-            found = measures.input_weights(self.model, self.groups())
-        else:
-            found = measures.permutation_importance(self.model, self.rows, self.groups())
+            return {}
+        found = measures.permutation_importance(self.model, self.rows, self.groups())
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
 
@@ -80,20 +97,24 @@ def report_page(subject: Subject) -> str:
     >>> "<h1>Absolute value</h1>" in page and "permutation" in page
     True
     """
-    ranked, rows, known = subject.importance(), subject.rows, subject.errors()
-    sections = [errors_section(subject, known), inputs_section(subject, ranked)]
-    if rows is not None:
-        sections += [residuals_section(subject, rows), dependence_section(subject, rows, ranked)]
-    sections += [
-        training_section(subject.model),
-        path_section(subject.model),
-        section("convergence", "Convergence", table([], convergence_lines(subject.model), "words")),
-        making_section(subject),
-    ]
-    return parts.whole_page(subject.title, "\n".join(filter(None, sections)))
+    sections = [errors_section(subject)]
+    if subject.rows is not None:
+        ranked = subject.importance()
+        sections += [
+            inputs_section(subject.model, ranked),
+            dependence_section(subject, subject.rows, ranked),
+        ]
+    sections.append(making_section(subject))
+    template = Template(files("anmin.cli").joinpath("page.html").read_text(encoding="utf-8"))
+    body = "\n".join(filter(None, sections))
+    return template.substitute(title=escape(subject.title), body=body)
 
 
-def errors_section(s: Subject, known: dict[str, Errors]) -> str:
+# ---- sections -----------------------------------------------------------------------------------
+
+
+def errors_section(s: Subject) -> str:
+    known = s.errors()
     if not known:
         return ""
     names = list(dict.fromkeys(k for each in known.values() for e in each.values() for k in e))
@@ -107,41 +128,14 @@ def errors_section(s: Subject, known: dict[str, Errors]) -> str:
     return section("errors", "Errors", table(["rows", *(LABELS[n] for n in names)], rows))
 
 
-def inputs_section(s: Subject, found: dict[str, float]) -> str:
-    most = list(found.items())[:MOST_INPUTS]
-    if s.rows is None:
-        label = "share of the weights"
-        words = "By weight alone: |A| ‖B‖ summed over the hidden units, inputs standardised."
-    else:
-        label = f"fall of {'accuracy' if is_classifier(s.model) else 'R²'}"
-        words = "By permutation: how much the score falls when a column is shuffled."
-    rest = len(found) - len(most)
-    words += f" The {MOST_INPUTS} largest are shown; {rest} more are not." if rest else ""
-    rows = [[name, number(value)] for name, value in most]
+def inputs_section(model: BaseANMIN, found: dict[str, float]) -> str:
+    words = "By permutation: how much the score falls when a column is shuffled."
+    if len(found) > MOST_INPUTS:
+        rest = len(found) - MOST_INPUTS
+        words += f" The {MOST_INPUTS} largest are shown; {rest} more are not."
+    label = f"fall of {'accuracy' if is_classifier(model) else 'R²'}"
+    rows = [[name, number(value)] for name, value in list(found.items())[:MOST_INPUTS]]
     return section("inputs", "Most important inputs", text(words), table(["input", label], rows))
-
-
-def residuals_section(s: Subject, rows: LabelledRows) -> str:
-    said = outputs(s.model, rows.X)
-    if is_classifier(s.model):
-        return class_section(s.model, rows.y, said)
-    Y, shown = rows.y.reshape(len(rows.y), -1), []
-    for k, name in enumerate(s.schema.targets[:MOST_TARGETS]):
-        draw = partial(parts.draw_predicted, y=Y[:, k], said=said[:, k], name=name)
-        shown.append(picture(f"residuals-{k}", f"{name}: predicted against true", draw))
-    return section("residuals", "Predictions", gallery(*shown))
-
-
-def class_section(model: BaseANMIN, y: np.ndarray, said: np.ndarray) -> str:
-    """What a classifier confuses, and whether its probabilities can be believed."""
-    best, sure = model.classes_[said.argmax(axis=1)], said.max(axis=1)
-    confusion = partial(parts.draw_confusion, y=y, said=best, classes=model.classes_)
-    reliability = partial(parts.draw_reliability, right=best == y, confidence=sure)
-    shown = (
-        picture("confusion", "Share of each true class", confusion, 3.4),
-        picture("reliability", "Reliability", reliability, 3.4),
-    )
-    return section("residuals", "Right and wrong", gallery(*shown))
 
 
 def dependence_section(s: Subject, rows: LabelledRows, ranked: dict[str, float]) -> str:
@@ -154,25 +148,11 @@ def dependence_section(s: Subject, rows: LabelledRows, ranked: dict[str, float])
     shown = []
     for name in varied:
         k = places[name]
-        draw = partial(parts.draw_dependence, model=s.model, X=rows.X, feature=k, name=name)
+        draw = partial(draw_dependence, model=s.model, X=rows.X, feature=k, name=name)
         shown.append(picture(f"dependence-{k}", f"Dependence on {name}", draw))
     words = "The prediction, averaged over the rows, with one input set to each of its values."
-    return section("dependence", "Partial dependence", text(words), gallery(*shown))
-
-
-def training_section(model: BaseANMIN) -> str:
-    steps = len(model.history_) - 1
-    words = f"{steps:,} iterations; the loss is the mean squared error plus the penalty."
-    svg = picture("training", words, lambda ax: TrainingDisplay.from_estimator(model, ax=ax), 3.8)
-    return section("training", "Training", gallery(svg))
-
-
-def path_section(model: BaseANMIN) -> str:
-    if not model.path_:
-        return ""
-    words = "The penalty was walked down from the left, and chosen on rows held out of training."
-    svg = picture("path", words, lambda ax: PathDisplay.from_estimator(model, ax=ax))
-    return section("path", "Choice of the penalty", gallery(svg))
+    gallery = f'<div class="gallery">{"".join(shown)}</div>'
+    return section("dependence", "Partial dependence", text(words), gallery)
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
@@ -189,7 +169,10 @@ def making_section(s: Subject) -> str:
         for name, value in s.model.get_params(deep=False).items()
         if not np.array_equal(value, usual[name])
     ]
-    rows = [["targets", ", ".join(schema.targets)], ["inputs", ", ".join(schema.inputs.names)]]
+    rows: list[Sequence[str]] = [
+        ["targets", ", ".join(schema.targets)],
+        ["inputs", ", ".join(schema.inputs.names)],
+    ]
     if (found := schema.summary) is not None:
         early = " (stopped early)" * found.interrupted
         rows += [["data", found.data], ["seconds", f"{found.seconds:.1f}{early}"]]
@@ -198,5 +181,67 @@ def making_section(s: Subject) -> str:
         ["settings", ", ".join(changed) or "the defaults"],
         ["penalty lam", number(s.model.lam_ or 0.0)],
         *([LABELS[name], number(value)] for name, value in s.cost().items()),
+        *convergence_lines(s.model),
     ]
     return section("making", "How it was made", table([], rows, "words"))
+
+
+# ---- pieces -------------------------------------------------------------------------------------
+
+
+def section(name: str, title: str, *content: str) -> str:
+    body = "\n".join(content)
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
+
+
+def text(words: str) -> str:
+    return f"<p>{escape(words)}</p>"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
+    """A table of numbers or words, which scrolls where it is too wide; names come first."""
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    head_row = f"<thead><tr>{top}</tr></thead>" if head else ""
+    return f'<div class="wide"><table class="{kind}">{head_row}<tbody>{body}</tbody></table></div>'
+
+
+def picture(name: str, title: str, draw: Callable[[Axes], object]) -> str:
+    """An SVG figure with what `draw` draws into an Axes.
+
+    >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
+    '<figure><svg role'
+    """
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 3.2), layout="constrained")
+        draw(figure.add_subplot())
+        file = io.StringIO()
+        figure.savefig(file, format="svg", dpi=160)
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
+    svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+    return f"<figure>{svg}<figcaption>{escape(title)}</figcaption></figure>"
+
+
+def draw_dependence(ax: Axes, model: BaseANMIN, X: np.ndarray, feature: int, name: str) -> None:
+    """The prediction averaged over the rows, with one input set to each of its values."""
+    classes = getattr(model, "classes_", [])
+    which = int(len(classes) == 2)  # the second of two classes, else the first output
+    what = f"probability of {plain(classes[which])}" if len(classes) else "prediction"
+    values = np.linspace(X[:, feature].min(), X[:, feature].max(), 50)
+    some = X[np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]]
+    means = []
+    for value in values:
+        some[:, feature] = value
+        means.append(outputs(model, some)[:, which].mean())
+    ax.plot(values, means, color=BLUE)
+    ax.set(xlabel=plain(name), ylabel=f"mean {what}")
+    ax.grid(alpha=0.3)

@@ -1,18 +1,20 @@
 """What a model file remembers of the table that the model was fitted on, so that new tables fit."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_origin
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_classifier
 
 from anmin import load_model
 from anmin.cli import tables
-from anmin.cli.app import InputError, note
+from anmin.cli.app import InputError
 from anmin.cli.columns import Inputs, numbers, target_values
 from anmin.cli.measures import LABELS, Errors, LabelledRows
 from anmin.cli.tables import Sheet, quoted
+from anmin.files import require
+from anmin.model_file.values import read_record
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -34,22 +36,13 @@ class FitSummary:
     @classmethod
     def from_json(cls, found: Any, targets: Sequence[str]) -> "FitSummary | None":
         """From a model file, which anybody may have written; None where nothing is known."""
-        require(isinstance(found, dict), "summary must be a dictionary")
-        if not found:
+        if found == {}:
             return None
-        for each in fields(cls):
-            value, kind = found[each.name], get_origin(each.type) or each.type
-            good = type(value) in (int, float) if kind is float else type(value) is kind
-            require(good, f"{each.name} of its summary is {value!r:.40}")
-        for part in (found["train"], found["test"]):
+        summary = read_record(found, "summary", cls)
+        for part in (summary.train, summary.test):
             require(not part or set(part) == set(targets), "errors of other targets")
-            for errors in part.values():
-                good = isinstance(errors, dict) and errors.keys() <= LABELS.keys()
-                require(
-                    good and all(type(value) in (int, float) for value in errors.values()),
-                    "its errors are not numbers",
-                )
-        return cls(**{each.name: found[each.name] for each in fields(cls)})
+            require(all(e.keys() <= LABELS.keys() for e in part.values()), "unknown errors")
+        return summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,25 +120,12 @@ class Schema:
             f"write the names of the columns into its first row: {quoted(self.inputs.names)}"
         )
 
-    def labelled_rows(
-        self, sheet: Sheet, classify: bool, targets: Sequence[str] = (), unknown: bool = False
-    ) -> LabelledRows:
+    def labelled_rows(self, sheet: Sheet, classify: bool) -> LabelledRows:
         """The rows of a table, with their true targets and their weights if there are any."""
-        y = target_values(sheet, targets or self.targets, classify)
+        y = target_values(sheet, self.targets, classify)
         weighted = [name for name in sheet.columns if name == self.weight]
         weight = numbers(sheet, weighted)[:, 0] if weighted else None
-        return LabelledRows(self.inputs.encode(sheet, unknown).to_numpy(), y, weight)
-
-    def mention_unused(self, sheet: Sheet, used: Sequence[str] = ()) -> None:
-        """A note on columns that the model does not know."""
-        known = {*self.columns, *self.targets, *used}
-        if unused := [name for name in sheet.columns if name not in known]:
-            note(f"{sheet.name}: the model does not use {quoted(unused)}")
-
-
-def require(good: bool, complaint: str) -> None:
-    if not good:
-        raise ValueError(complaint)
+        return LabelledRows(self.inputs.encode(sheet).to_numpy(), y, weight)
 
 
 def distinct(names: Any) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The report in words: a block of text, a table, and advice.
+"""The report in words: a block of text, and advice.
 
 Every piece of advice states the fact that it follows from.
 """
@@ -6,7 +6,6 @@ Every piece of advice states the fact that it follows from.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ MANY = 0.1  # share of the units
 SPREAD = 100.0  # between inputs that should be standardised
 PLENTY = 20  # rows a weight with which more units can be afforded
 UNEXPLAINED = 0.1  # share of the variance that calls for more units
-NEARLY = 0.01  # of the loss, that a minimum may be away
 AT_FLOOR = 0.1  # distance to the floor, relative
 
 
@@ -37,7 +35,7 @@ def advice(report: Report) -> tuple[str, ...]:
     >>> any("lam" in line for line in report.advice)
     True
     """
-    return (*on_time(report), *on_scale(report), *on_fewer_units(report), *on_more_units(report))
+    return (*on_time(report), *on_scale(report), *on_units(report))
 
 
 def on_time(r: Report) -> Iterator[str]:
@@ -79,32 +77,12 @@ def on_scale(r: Report) -> Iterator[str]:
         )
 
 
-def on_fewer_units(r: Report) -> Iterator[str]:
-    removed, idle = r.removed_dead + r.removed_off + r.removed_duplicates, r.dead + r.off
-    if not r.lam_chosen and removed > MANY * r.units_asked:  # a choice of lam is one of units too
+def on_units(r: Report) -> Iterator[str]:
+    if not r.lam_chosen and r.removed > MANY * r.units_asked:  # a choice of lam is one of units too
         yield (
-            f"Fewer units will do: {removed:,} of {r.units_asked:,} were of no use and removed; "
+            f"Fewer units will do: {r.removed:,} of {r.units_asked:,} were of no use and removed; "
             f"n_hidden={max(r.units, 1)} is enough."
         )
-    if idle > MANY * r.units:
-        yield (
-            "Use fewer units, standardise X, or use solver='varpro', which moves idle units: "
-            f"{idle:,} of {r.units:,} do nothing on any row."
-        )
-    if r.duplicates > MANY * r.units:
-        yield (
-            f"Fewer units may do: {r.duplicates:,} of {r.units:,} nearly repeat another one "
-            "(they differ by less than 1% on the rows)."
-        )
-    enough = min(r.inputs, r.outputs)
-    if r.always_on > max(enough, MANY * r.units):
-        yield (
-            f"Fewer units will do: {r.always_on:,} fire on every row and are linear there; "
-            f"{enough:,} linear units can do the work of any number."
-        )
-
-
-def on_more_units(r: Report) -> Iterator[str]:
     explained = 1.0 if r.explained is None else r.explained
     full = 0 < r.units == r.units_asked and r.rows >= PLENTY * weights(r)
     if r.floor is not None and r.mse <= (1 + AT_FLOOR) * r.floor:
@@ -129,11 +107,9 @@ def lines(r: Report) -> list[tuple[str, str]]:
         ("data", f"{r.rows:,} rows, {count(r.inputs, 'input')}, {count(r.outputs, 'output')}"),
         ("loss", loss(r)),
         ("gradient", gradient(r)),
-        ("steps", steps(r)),
-        ("time", time(r)),
+        ("steps", f"{r.steps:,} in {r.seconds:.2f} s"),
         ("units", units(r)),
         ("hidden system", system(r)),
-        ("minimum", minimum(r)),
     ]
     return pairs + [("advice", text) for text in r.advice]
 
@@ -158,50 +134,17 @@ def gradient(r: Report) -> str:
     )
 
 
-def steps(r: Report) -> str:
-    text = f"{r.steps:,}: {r.accepted:,} gave a better network, {r.rejected:,} did not"
-    if r.flips is not None:
-        text += f"; {percent(r.flips)} of the firing pattern changed in the last that did"
-    return text
-
-
-def time(r: Report) -> str:
-    shares = ", ".join(f"{name} {percent(share)}" for name, share in r.phases.items())
-    near = f"{r.seconds_to_10_percent:.2f} s, 1% after {r.seconds_to_1_percent:.2f} s"
-    return (
-        f"{r.seconds:.2f} s" + (f" ({shares})" if shares else "") + f"; loss {number(r.start_loss)}"
-        f" at the start of the record, within 10% of the final one after {near}"
-    )
-
-
 def units(r: Report) -> str:
-    removed = count_kinds(
-        {"dead": r.removed_dead, "switched off": r.removed_off, "duplicate": r.removed_duplicates}
-    )
-    found = count_kinds({
-        "dead": r.dead, "switched off": r.off, "always on": r.always_on,
-        "nearly the same as another": r.duplicates, "the mirror image of another": r.mirrored,
-    })  # fmt: skip
     text = f"{r.units:,} of {r.units_asked:,} asked for"
-    text += f", {' and '.join(removed)} removed" if removed else ""
-    return f"{text}; among them {', '.join(found)}" if found else text
+    return f"{text}, {r.removed:,} removed as of no use" if r.removed else text
 
 
 def system(r: Report) -> str:
-    if not r.system_rows:
+    if not r.system_rows or r.hidden_gain is None:
         return f"not formed: {r.system_note}"
     sample = "" if r.system_rows == r.rows else f", from {r.system_rows:,} rows"
-    return f"{r.unknowns:,} unknowns, rank {r.system_rank:,} without lam, {condition(r)}{sample}"
-
-
-def minimum(r: Report) -> str:
-    if r.local_minimum is None or r.hidden_gain is None:
-        return "not known, as the hidden system was not formed"
-    text = f"for its firing pattern the best hidden layer would gain {percent(r.hidden_gain)}"
-    if r.descents:
-        text += f", and the curvature is negative in {count(r.descents, 'direction')}"
-    near = "nearly" if r.hidden_gain <= NEARLY and not r.descents else "no"
-    return f"{'yes' if r.local_minimum else near}: {text}"
+    rank = f"{r.unknowns:,} unknowns, rank {r.system_rank:,} without lam, {condition(r)}{sample}"
+    return f"{rank}; its solution would gain {percent(r.hidden_gain)} of the loss"
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -235,10 +178,6 @@ def count(k: int, what: str) -> str:
     return f"{k:,} {what}" if k == 1 else f"{k:,} {what}s"
 
 
-def count_kinds(counts: dict[str, int]) -> list[str]:
-    return [f"{k:,} {name}" for name, k in counts.items() if k]
-
-
 # ---- layout -------------------------------------------------------------------------------------
 
 
@@ -249,13 +188,3 @@ def as_text(report: Report) -> str:
         first, *rest = wrap(text, WIDTH - LABEL)
         rows += [f"{label:<{LABEL}}{first}", *(" " * LABEL + line for line in rest)]
     return "\n".join(rows)
-
-
-def as_html(report: Report) -> str:
-    """A table of two columns."""
-    rows = "".join(
-        f"<tr><th style='text-align:left;vertical-align:top'>{escape(label)}</th>"
-        f"<td style='text-align:left'>{escape(text)}</td></tr>"
-        for label, text in lines(report)
-    )
-    return f"<table>{rows}</table>"

@@ -125,14 +125,9 @@ def target_facts(model: Any) -> Facts:
     if not hasattr(model, "classes_"):
         return {"one_dimensional": bool(model._one_dimensional)}
     classes = model.classes_
-    kind = str(classes.dtype)
-    if classes.dtype.kind == "U":
-        kind = "str" if classes.nbytes <= LABEL_BYTES else "object"
-    if kind == "object" and not all(isinstance(label, str) for label in classes):
-        kind = "mixed"
-    if kind not in (*NUMBERS, "str", "object"):
-        raise TypeError(f"class labels must be numbers or strings to be kept; these are {kind}.")
+    kind = "str" if classes.dtype.kind == "U" else str(classes.dtype)
     labels = {"dtype": kind, "labels": classes.tolist()}
+    read_classes(labels)  # what could not be loaded is refused now
     return {"classes": labels, "temperature": float(model._temperature)}
 
 
@@ -173,7 +168,8 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     history, path = read_table(facts, "history", Step), read_table(facts, "path", PathStep)
     require(len(history) > 0, "its history is empty")
     model._adopt(Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path), scaling)
-    model._report = read_report(facts)
+    report = facts.get("report", "missing")
+    model._report = None if report is None else values.read_record(report, "report", Report)
     read_names(model, facts, len(scaling.x_mean))
     read_target(model, facts, len(network.b0))
     model._intervals = read_intervals(network, arrays)
@@ -220,15 +216,6 @@ def with_moved(solver: Any, moved: Facts) -> Any:
     has = own.get_params(deep=False) if hasattr(own, "get_params") else {}
     changed = {name: value for name, value in moved.items() if name in has and has[name] != value}
     return own.set_params(**changed) if changed else solver
-
-
-def read_report(facts: Facts) -> Report | None:
-    """The convergence report, where the fit got so far as to make it."""
-    report: Any = facts.get("report", "missing")
-    try:
-        return None if report is None else Report.from_dict(report)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"its report cannot be read: {error!s:.100}") from error
 
 
 def read_names(model: Any, facts: Facts, d: int) -> None:
@@ -280,7 +267,7 @@ def read_classes(entry: Any) -> np.ndarray:
     strings = kind in ("str", "object")
     good = isinstance(labels, list) and (strings or kind in NUMBERS)
     good = good and all(isinstance(label, str if strings else (int, float)) for label in labels)
-    require(good, "its class labels are not of the type it says")
+    require(good, "its class labels must be numbers of one type, or strings")
     longest = max(map(len, labels), default=0) if kind == "str" else 0
     require(4 * longest * len(labels) <= LABEL_BYTES, "its labels are too long")
     try:

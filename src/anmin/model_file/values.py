@@ -1,9 +1,8 @@
 """Parameters and records as plain JSON, and back.
 
 A parameter is null, true, false, a number or a string as it is; anything else is an object with one
-tag: {"float": "-inf"}, {"dict": [[key, value], …]}, {"solver": name, "parameters": {…}} or
-{"RandomState": [words, position, has_gauss, gauss]}. Records become a list of columns and a list
-of rows, with null for NaN and strings for infinities.
+tag: {"float": "-inf"}, {"dict": [[key, value], …]} or {"solver": name, "parameters": {…}}. Records
+become a list of columns and a list of rows, with null for NaN and strings for infinities.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from dataclasses import fields
 from enum import Enum
 from math import isfinite, isinf, isnan, nan
 from numbers import Integral, Real
-from typing import Any, TypeVar, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -21,16 +21,13 @@ from anmin.files import Facts, ModelFileError, require
 from anmin.solvers import SOLVERS
 
 Record = TypeVar("Record")
-MOST_NESTED, MOST_ENTRIES = 16, 2**17  # levels and values of what a user keeps beside a model
+MOST_NESTED = 16  # levels of what a user keeps beside a model
 
 
 def encode(value: Any) -> Any:
     """A parameter as JSON, or TypeError where it has no safe form."""
     if isinstance(value, dict):
         return {"dict": [[encode_scalar(k), encode_scalar(v)] for k, v in value.items()]}
-    if isinstance(value, np.random.RandomState):
-        _, words, *rest = value.get_state(legacy=True)
-        return {"RandomState": [np.asarray(words).tolist(), *map(float, rest)]}
     if type(value) in SOLVERS.values() and hasattr(value, "get_params"):
         options = {name: encode_scalar(v) for name, v in value.get_params(deep=False).items()}
         return {"solver": type(value).__name__, "parameters": options}
@@ -57,8 +54,8 @@ def decode(value: Any) -> Any:
         good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
         require(good, "a bad dictionary among its parameters")
         return {decode_scalar(k): decode_scalar(v) for k, v in pairs}
-    if tags == {"RandomState"}:
-        return random_state(value["RandomState"])
+    if tags == {"RandomState"}:  # in files of older versions
+        return None
     if tags == {"solver", "parameters"}:
         return solver(value["solver"], value["parameters"])
     return decode_scalar(value)
@@ -86,40 +83,21 @@ def solver(name: Any, options: Any) -> Any:
         raise ModelFileError(f"its solver cannot be made: {error!s:.100}") from error
 
 
-def random_state(state: Any) -> np.random.RandomState:
-    """A generator that continues where the saved one stood."""
-    require(isinstance(state, list) and len(state) == 4, "a bad random state")
-    words, position, has_gauss, gauss = state
-    good = isinstance(words, list) and len(words) == 624
-    good = good and all(type(word) is int and 0 <= word < 2**32 for word in words)
-    good = good and all(type(number) in (int, float) for number in state[1:])
-    require(good and 0 <= position <= 624 and has_gauss in (0, 1), "a bad random state")
-    rng = np.random.RandomState()
-    words = np.array(words, dtype=np.uint32)
-    rng.set_state(("MT19937", words, int(position), int(has_gauss), float(gauss)))
-    return rng
-
-
 def check_extra(extra: Any) -> None:
-    """Refuse what a user keeps beside a model unless it is a JSON object of sensible size."""
+    """Refuse what a user keeps beside a model unless it is a JSON object of sensible depth."""
     require(isinstance(extra, Mapping), "its extra is not a dictionary")
-    level: list[Any] = [extra]
-    count = 0
-    for _ in range(MOST_NESTED):
-        inner: list[Any] = []
-        for value in level:
-            if isinstance(value, str):
-                whole = value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
-                require(whole, "a string in its extra is not valid Unicode")
-            elif isinstance(value, Mapping):
-                inner += [*value.keys(), *value.values()]
-            elif isinstance(value, (list, tuple)):
-                inner += value
-        level, count = inner, count + len(inner)
-        require(count <= MOST_ENTRIES, f"its extra holds more than {MOST_ENTRIES:,} values")
-        if not level:
-            return
-    require(False, f"its extra is nested more than {MOST_NESTED} levels deep")
+    check_strings(extra, MOST_NESTED)
+
+
+def check_strings(value: Any, levels: int) -> None:
+    require(levels > 0, f"its extra is nested more than {MOST_NESTED} levels deep")
+    if isinstance(value, str):
+        whole = value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+        require(whole, "a string in its extra is not valid Unicode")
+    elif isinstance(value, (Mapping, list, tuple)):
+        inner = [*value, *value.values()] if isinstance(value, Mapping) else value
+        for each in inner:
+            check_strings(each, levels - 1)
 
 
 # ---- records ------------------------------------------------------------------------------
@@ -146,28 +124,35 @@ def read_table(facts: Facts, name: str, kind: type[Record]) -> list[Record]:
     """The records that `table` wrote under a name, or ModelFileError; strange columns are left."""
     entry: Any = facts.get(name)
     require(isinstance(entry, dict) and entry.keys() == {"columns", "rows"}, f"a bad {name}")
-    columns, rows, types = entry["columns"], entry["rows"], get_type_hints(kind)
+    columns, rows = entry["columns"], entry["rows"]
     good = isinstance(columns, list) and all(isinstance(column, str) for column in columns)
     require(good and isinstance(rows, list), f"a bad {name}")
-    records = []
-    for row in rows:
-        require(isinstance(row, list) and len(row) == len(columns), f"a bad row in its {name}")
-        cells = zip(columns, row, strict=True)
-        values = {
-            c: read(types[c], value, f"{c} in its {name}") for c, value in cells if c in types
-        }
-        try:
-            records.append(kind(**values))
-        except TypeError as error:
-            raise ModelFileError(f"a column is missing in its {name}") from error
-    return records
+    good = all(isinstance(row, list) and len(row) == len(columns) for row in rows)
+    require(good, f"a bad row in its {name}")
+    return [read_record(dict(zip(columns, row, strict=True)), name, kind) for row in rows]
 
 
-def read(kind: type, value: Any, what: str) -> Any:
+def read_record(values: Any, name: str, kind: type[Record]) -> Record:
+    """A record from a dictionary, or ModelFileError; names that it does not have are left out."""
+    require(isinstance(values, dict), f"a bad {name}")
+    types = get_type_hints(kind)
+    known = {k: read(types[k], v, f"{k} in its {name}") for k, v in values.items() if k in types}
+    try:
+        return kind(**known)
+    except TypeError as error:
+        raise ModelFileError(f"a value is missing in its {name}") from error
+
+
+def read(kind: Any, value: Any, what: str) -> Any:
     """A value of a record, of the type that its field has."""
+    if isinstance(kind, UnionType):  # with None
+        return None if value is None else read(get_args(kind)[0], value, what)
+    if get_origin(kind) is dict:
+        require(isinstance(value, dict), f"{what} is not a dictionary")
+        return {key: read(get_args(kind)[1], each, what) for key, each in value.items()}
     if kind is float:
-        require(type(value) in (int, float) or value in (None, "inf", "-inf"),
-                f"{what} is not a number")  # fmt: skip
+        good = type(value) in (int, float) or value in (None, "inf", "-inf")
+        require(good, f"{what} is not a number")
         return nan if value is None else float(value)
     if issubclass(kind, Enum):
         good = isinstance(value, str) and value in kind.__members__

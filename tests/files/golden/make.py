@@ -34,7 +34,7 @@ def main():
     label = np.array(["low", "middle", "high"])[np.digitize(y, [0.8, 1.6])]
     classifier = anmin.ANMINClassifier(
         4, lam=1e-3, max_iter=5, class_weight={"low": 2.0, "middle": 1.0, "high": 1.0},
-        solver=anmin.solvers.Algorithm1(), random_state=np.random.RandomState(0),
+        solver=anmin.solvers.Algorithm1(), random_state=0,
     )  # fmt: skip
     keep("classifier", classifier.fit(X, label), X[:5], ["predict", "predict_proba"])
 

@@ -1,0 +1,188 @@
+"""What a network is like where a fit has left it: loss, gradient, hidden system.
+
+With R = Y − SW the residual, L the loss of Eq. (1), and (j, a) the weight from input a to unit j,
+
+    g_ja = Σ_i z_ija (r_i · b_j) / n − lam A_aj             half the downhill gradient
+
+The loss along one weight alone is a parabola that can fall by g_ja² / (M + lam I)_ja,ja. That is
+cos² L, with the cosine between the residual and what the weight can change, penalty included: a
+gradient without units. Moving all of A, the output layer and the pattern held, can gain
+gᵀ(M + lam I)⁻¹g, exactly (Theorem 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigvalsh, lapack
+
+from anmin.backends import Array, Backend, NumpyBackend
+from anmin.linsolve import solve_spd
+from anmin.network import Network
+from anmin.solvers.problem import Problem
+from anmin.sources import Batch
+from anmin.sums.gram import PatternPass, unpack
+from anmin.sums.output import NetworkPass, hidden_outputs
+from anmin.sums.patterns import Sums
+
+UNKNOWNS = 1500  # up to which the hidden system is formed
+ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # that the hidden system is formed on
+OUTPUTS = 2048  # up to which the floor is looked for
+ANY_TAU = -np.finfo(float).max  # no determinant is too small, but the condition is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSystem:
+    """The hidden system M + lam I of the frozen pattern."""
+
+    rows: int  # that it was formed on
+    rank: int  # of M
+    condition: float  # of M + lam I
+    gain: float  # gᵀ(M + lam I)⁻¹g / L
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Facts about a network on the rows of a problem, in the problem's units."""
+
+    loss: float
+    mse: float
+    total: float  # mean square of y about its mean
+    gradient: float  # norm of the gradient of Eq. (1) in all weights
+    cosine: float  # the largest of a weight
+    spread: float  # the largest input over the least deviation of one
+    floor: float | None  # that no network of so many units can go below
+    system: HiddenSystem | None
+    unformed: str  # why there is no system
+
+
+@dataclass(frozen=True, slots=True)
+class Look(Sums):
+    """The sums of a thin pass at (A, W)."""
+
+    n: float  # Σw
+    RtR: float
+    YtY: float
+    Yt1: Array  # (q,)
+    ZtRB: Array  # Σ_i z_ija (r_i · b_j): (p, h)
+    ZZ: Array  # Σ_i z_ija²: (p, h)
+    SS: Array  # Σ_i S_ij²: (h + 1,)
+    StR: Array  # (h + 1, q)
+    Xt1: Array  # (p,)
+    XX: Array  # Σ_i x̃_ia²: (p,)
+
+
+@dataclass(frozen=True, slots=True)
+class LookPass(NetworkPass):
+    """All of `Look` in one pass, in double precision."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> Look:
+        at = self.cast(backend.double)
+
+        def part(rows: slice) -> Look:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            P = X @ at.A  # (k, h)
+            G = backend.double(backend.gain(P > 0, at.slope))
+            S = hidden_outputs(backend, X, P, at.slope)
+            R = at.objective.residual(Y, S @ at.W)  # (k, q)
+            return Look(
+                n=float(X[:, 0] @ X[:, 0]), RtR=float((R * R).sum()), YtY=float((Y * Y).sum()),
+                Yt1=Y.T @ X[:, 0], ZtRB=X.T @ (G * (R @ at.W[:-1].T)), ZZ=(X * X).T @ (G * G),
+                SS=(S * S).sum(0), StR=S.T @ R, Xt1=X.T @ X[:, 0], XX=(X * X).sum(0),
+            )  # fmt: skip
+
+        return backend.sum_over_blocks(part, len(batch))
+
+
+class TargetPass:
+    """YᵀY: (q, q)."""
+
+    def __call__(self, backend: Backend, batch: Batch) -> Array:
+        return backend.sum_over_blocks(lambda rows: batch.Y[rows].T @ batch.Y[rows], len(batch))
+
+
+def audit(problem: Problem, net: Network, asked: int) -> Audit:
+    """The facts about a network in the units of the problem; `asked` units at first."""
+    be, lam = problem.backend, problem.lam
+    W = np.vstack([net.B, net.b0])
+    at = LookPass(be.double(net.A), be.double(W), problem.slope, problem.objective)
+    look = problem.source.reduce(at)
+    ZtRB, ZZ, SS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZZ, look.SS, look.StR))
+    n = look.n
+    g, gW = ZtRB / n - lam * net.A, StR / n - lam * W
+    D, DW = ZZ * (net.B**2).sum(1) / n + lam, SS[:, None] / n + lam  # curvature along one weight
+    mean = be.to_numpy(look.Yt1) / n
+    total = max(look.YtY / n - float(mean @ mean), 0.0)
+    loss = look.RtR / n + lam * float((net.A**2).sum() + (W**2).sum())
+    height = max(loss, 1e-14 * look.YtY / n)  # a loss of rounding errors has no slope
+    cosines = [largest_cosine(g, D, height), largest_cosine(gW, DW, height)]
+    system, unformed = formed_system(problem, net, g, loss)
+    return Audit(
+        loss=loss, mse=look.RtR / n, total=total,
+        gradient=2 * float((g**2).sum() + (gW**2).sum()) ** 0.5, cosine=max(cosines),
+        spread=spread(be.to_numpy(look.Xt1) / n, be.to_numpy(look.XX) / n),
+        floor=rank_floor(problem, mean, n, asked), system=system, unformed=unformed,
+    )  # fmt: skip
+
+
+def largest_cosine(g: np.ndarray, D: np.ndarray, loss: float) -> float:
+    """max |g| / √(D · loss), weights that change nothing left out."""
+    g, D = np.broadcast_arrays(g, D)
+    live = D > 0
+    if loss == 0 or not live.any():
+        return 0.0
+    return min(float((np.abs(g[live]) / np.sqrt(D[live] * loss)).max()), 1.0)
+
+
+def spread(mean: np.ndarray, mean_square: np.ndarray) -> float:
+    """The largest input in root mean square over the least deviation; 1 when standardised."""
+    variance = mean_square - mean**2
+    varies = variance > 1e-12 * mean_square
+    if not varies.any():
+        return 1.0
+    return float((mean_square[varies].max() / variance[varies].min()) ** 0.5)
+
+
+def rank_floor(problem: Problem, mean: np.ndarray, n: float, units: int) -> float | None:
+    """The least mean square of any network of so many units, where its outputs' rank binds.
+
+    σ(XA)B + b0 has rank `units` about b0, so principal components of Y do no worse.
+    """
+    q = len(mean)
+    if not units < q <= OUTPUTS:
+        return None
+    YtY = problem.backend.to_numpy(problem.source.reduce(TargetPass()))
+    values = eigvalsh(YtY / n - np.outer(mean, mean))  # ascending
+    return float(np.maximum(values[: q - units], 0).sum())
+
+
+def formed_system(
+    problem: Problem, net: Network, g: np.ndarray, loss: float
+) -> tuple[HiddenSystem | None, str]:
+    """The hidden system at a network with the half gradient g (p, h), or why it was not formed."""
+    be, lam = problem.backend, problem.lam
+    p, h = net.A.shape
+    m = h * p
+    if h == 0:
+        return None, "there are no hidden units"
+    if m > UNKNOWNS:
+        return None, f"it has {m:,} unknowns, more than {UNKNOWNS:,}"
+    enough = max(ROWS_PER_UNKNOWN * m, FEWEST)
+    many = len(problem.source) > 2 * enough
+    part = problem.sample(enough, np.random.RandomState(0)) if many else problem
+    stats = part.source.reduce(PatternPass(be.double(net.A), problem.slope))
+    U = be.to_numpy(unpack(be, stats)) / stats.n  # (h, p, h, p)
+    M = (U * (net.B @ net.B.T)[:, None, :, None]).reshape(m, m)
+    if not np.isfinite(M.sum()):
+        return None, "its sums overflow"
+    rounding = m * be.eps(be.zeros(1)) * float(M.diagonal().max())
+    rank = int(lapack.dpstrf(M, tol=rounding)[2])
+    c = g.T.reshape(m, 1)
+    solution = solve_spd(NumpyBackend(), M + (lam + rounding) * np.eye(m), c, tau=ANY_TAU)
+    return HiddenSystem(
+        rows=len(part.source),
+        rank=rank,
+        condition=np.inf if rank < m and lam <= rounding else solution.condition,
+        gain=min(float((c * solution.value).sum()) / loss, 1.0) if loss > 0 else 0.0,
+    ), ""
