@@ -72,7 +72,7 @@ class Encoding:
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """(n, d) → (n, d + m)."""
         Z = (X - self.centre) / self.scale
-        Z /= np.sqrt(1 + (Z / CLIP) ** 2)
+        Z /= np.hypot(1, Z / CLIP)
         H = (X[:, self.column] - self.low) / (self.high - self.low)
         return np.hstack([Z, np.clip(H, 0, 1, out=H)])
 
