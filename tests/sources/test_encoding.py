@@ -27,7 +27,7 @@ def test_hinges_follow_the_quantiles_and_end_at_0_and_1():
         np.testing.assert_allclose([own.min(0), own.max(0)], [[0] * count, [1] * count])
         order = np.argsort(X[:, j])
         assert (np.diff(own[order], axis=0) >= 0).all()
-    np.testing.assert_allclose((E[:, 3:11] > 0.5).mean(0), 1 - (np.arange(8) + 0.5) / 8, atol=0.04)
+    np.testing.assert_allclose((E[:, 3:11] > 0).mean(0), 1 - np.arange(8) / 8, atol=0.01)
 
 
 def test_a_row_twice_is_a_row_of_weight_two():
