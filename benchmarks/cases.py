@@ -116,7 +116,7 @@ def _paper(case: str, seed: int, most: int | None) -> Split:
 
 
 def _simulated(case: str, seed: int, n: int, d: int, h: int) -> Split:
-    X, y = make_sin(2 * n, d, random_state=seed, return_X_y=True)
+    X, y = make_sin(2 * n, d, random_state=seed)
     return Split(case, seed, h, X[:n], y[:n], X[n:], y[n:], scaled=True)
 
 

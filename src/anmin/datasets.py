@@ -7,12 +7,10 @@ signed_distance  mask  →  (row, column) ↦ distance to the outline in pixels,
 image_patches    grey image  →  its patches at every third row and column
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import check_random_state
 
 __all__ = ["draw_shape", "image_patches", "make_sin", "signed_distance"]
 
@@ -122,14 +120,10 @@ def make_sin(
     n_features: int = 3,
     *,
     random_state: int | np.random.RandomState | None = None,
-    return_X_y: bool = False,
-) -> Any:
-    """Rows of x ~ N(0, I) with y = sin ‖x‖².
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """X of n_samples rows x ~ N(0, I), and y = sin ‖x‖²: the paper's simulation, without noise.
 
-    Returns a Bunch with data (n_samples, n_features), target (n_samples,), feature_names and
-    DESCR, or (data, target) with return_X_y=True.
-
-    >>> X, y = make_sin(5, 2, random_state=0, return_X_y=True)
+    >>> X, y = make_sin(5, 2, random_state=0)
     >>> X.shape, y.shape
     ((5, 2), (5,))
     >>> bool((y == np.sin((X**2).sum(axis=1))).all())
@@ -140,10 +134,4 @@ def make_sin(
             f"n_samples is {n_samples} and n_features is {n_features}; both must be 1 or more."
         )
     X = check_random_state(random_state).standard_normal((n_samples, n_features))
-    y = np.sin((X**2).sum(1))
-    if return_X_y:
-        return X, y
-    return Bunch(
-        data=X, target=y, feature_names=[f"x{j}" for j in range(n_features)], target_names=["y"],
-        DESCR="x ~ N(0, I), y = sin |x|^2, without noise: the paper's simulation.",
-    )  # fmt: skip
+    return X, np.sin((X**2).sum(1))

@@ -194,8 +194,6 @@ HOSTILE = {
     "no targets": lambda extra: extra["table"].update(targets=[]),
     "two targets": lambda extra: extra["table"].update(targets=["y", "z"]),
     "target is a list": lambda extra: extra["table"].update(targets=[["y"]]),
-    "columns are nothing": lambda extra: extra["table"].update(columns=None),
-    "header is text": lambda extra: extra["table"].update(header="no"),
     "weight is a list": lambda extra: extra["table"].update(weight=["w"]),
 }
 

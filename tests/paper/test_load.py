@@ -107,7 +107,7 @@ def test_a_file_called_first_rows_is_not_taken_for_the_set(own, first_rows, monk
 @pytest.mark.parametrize("case", ["sin-n100-d1", "sin-n50-d10"])
 def test_sin_is_the_benchmarks(case):
     split = cases.load(case, 3)
-    X, y = make_sin(2 * len(split.X), split.X.shape[1], random_state=3, return_X_y=True)
+    X, y = make_sin(2 * len(split.X), split.X.shape[1], random_state=3)
     assert_array_equal(X, np.vstack([split.X, split.X_test]))
     assert_array_equal(y, np.concatenate([split.y, split.y_test]))
 

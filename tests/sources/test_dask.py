@@ -123,12 +123,12 @@ def test_an_error_of_a_partition_is_not_taken_for_waiting(client):
         raise TimeoutError("no such tape")
 
     _, _, X, y = collections()
-    with pytest.raises(ValueError, match=r"partition 0 cannot be computed: TimeoutError"):
+    with pytest.raises(TimeoutError, match="no such tape"):
         model().fit(X.map_blocks(read, dtype=float), y)
 
 
 @pytest.mark.parametrize("where", ["here", "client"])
-def test_a_partition_that_raises_names_itself(request, where):
+def test_a_partition_that_raises_ends_the_fit(request, where):
     request.getfixturevalue(where)
 
     def read(block, block_id=None):
@@ -137,7 +137,7 @@ def test_a_partition_that_raises_names_itself(request, where):
         return block
 
     _, _, X, y = collections()
-    with pytest.raises(ValueError, match=r"partition 4 cannot be computed: OSError\('no such tape"):
+    with pytest.raises(OSError, match="no such tape"):
         model().fit(X.map_blocks(read, dtype=float), y)
 
 

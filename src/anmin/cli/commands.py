@@ -59,12 +59,12 @@ def predict(
     """
     from anmin.cli.columns import require_columns
     from anmin.cli.schema import open_model
-    from anmin.cli.tables import FORMATS, STDIN, write
+    from anmin.cli.tables import FORMATS, STDIN, read, write
 
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    sheet, kept = schema.read(data), list(dict.fromkeys(keep or ()))
+    sheet, kept = read(data, schema.inputs.categories), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
     X = schema.inputs.encode(sheet)
     said = predictions(network, schema.targets, X, proba, std)
@@ -110,9 +110,9 @@ def report(
     """Say how good a model is, how its fit went, and what it relies on.
 
     With --output, a page with pictures, for any browser; else a short
-    text. With --data, the errors on those rows, the importance of the
-    inputs and the dependence on them; without, what the model itself
-    knows. Use rows that the model was not fitted on.
+    text. With --data, the errors on those rows and the dependence on the
+    inputs; without, what the model itself knows. Use rows that the model
+    was not fitted on.
 
     [bold]Examples[/bold]
 
@@ -122,13 +122,15 @@ def report(
     """
     from anmin.cli.page import Subject
     from anmin.cli.schema import open_model
+    from anmin.cli.tables import read
 
     if output is not None:
         check_output(output, (".html", ".htm"), (model, Path(data or model)))
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        rows = schema.labelled_rows(schema.read(data), hasattr(network, "classes_"))
+        sheet = read(data, schema.inputs.categories)
+        rows = schema.labelled_rows(sheet, hasattr(network, "classes_"))
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 
@@ -154,7 +156,6 @@ def summary(subject: "Subject") -> dict[str, Any]:
     report = subject.model._report
     return {
         "errors": subject.errors(),
-        "inputs": subject.importance(),
         "cost": subject.cost(),
         "convergence": report and report.as_dict(),
     }
@@ -162,17 +163,12 @@ def summary(subject: "Subject") -> dict[str, Any]:
 
 def print_report(subject: "Subject") -> None:
     """The page as a short text."""
-    from anmin.cli.measures import LABELS, number
+    from anmin.cli.measures import LABELS, error_lines
     from anmin.cli.page import convergence_lines
 
     facts, console = summary(subject), plain_console()
-    for rows, targets in facts["errors"].items():
-        for target, found in targets.items():
-            values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
-            console.print(f"{target}, {rows}: {values}")
-    if top := list(facts["inputs"].items())[:10]:
-        console.print("Most important inputs (loss of score when shuffled):")
-        console.print(", ".join(f"{name} {value:.3g}" for name, value in top))
+    for line in error_lines(facts["errors"]):
+        console.print(line)
     console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
     if facts["convergence"]:
         console.print(str(subject.model.report()))

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from anmin.cli.app import (
     DataArgument,
@@ -129,6 +127,7 @@ def number_or_word(value: str) -> int | float | str:
 
 def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -> None:
     """Say what came out, and leave as after Ctrl-C where the fit was stopped."""
+    from anmin.cli.measures import error_lines
     from anmin.export import cost
 
     size, lam, steps = asdict(cost(model)), float(model.lam_ or 0.0), int(model.n_iter_)
@@ -137,7 +136,8 @@ def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -
         print_json({"model": str(path)} | asdict(summary) | facts | size)
     else:
         console = plain_console()
-        console.print(error_table(summary))
+        for line in error_lines(summary.errors()):
+            console.print(line)
         units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"
         console.print(f"Network: {size['inputs']} inputs, {units}, lam = {lam:.3g}")
         console.print(f"{summary.seconds:.1f} s, {steps} iterations")
@@ -147,33 +147,10 @@ def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -
         raise typer.Exit(130)
 
 
-def error_table(summary: "FitSummary") -> Table:
-    """Errors on the rows of the fit and on those held out, a row for each target."""
-    from anmin.cli.measures import LABELS, number
-
-    table = Table(title=f"{summary.rows_train:,} rows to fit, {summary.rows_test:,} rows to test")
-    table.add_column("target")
-    table.add_column("rows")
-    names = list(next(iter(summary.train.values())))
-    for name in names:
-        table.add_column(LABELS[name], justify="right")
-    seen = "all" if summary.refitted_on_all_rows else "fit"
-    for target, found in summary.train.items():
-        for rows, values in ((seen, found), ("test", summary.test.get(target, {}))):
-            if values:
-                cells = [number(values.get(name, float("nan"))) for name in names]
-                table.add_row(Text(target), rows, *cells)
-    return table
-
-
 def what_was_saved(summary: "FitSummary") -> str:
     """Which of the models is in the file."""
-    fitted, held_out = summary.rows_train, summary.rows_test
     if summary.refitted_on_all_rows:
-        return (
-            f"fitted on all {fitted + held_out:,} rows; the test error is that of a fit without "
-            f"the {held_out:,} test rows"
-        )
-    if held_out:
-        return f"the tested one, fitted on {fitted:,} rows"
-    return f"fitted on all {fitted:,} rows; no rows were held out for a test"
+        return "fitted on all rows; the error on rows held out is that of a fit without them"
+    if summary.rows_test:
+        return f"the tested one, fitted on {summary.rows_train:,} rows"
+    return "fitted on all rows; no rows were held out for a test"

@@ -1,9 +1,9 @@
-"""Numbers about a fitted model: its errors, its inputs, its cost."""
+"""Numbers about a fitted model, and how they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +15,6 @@ from anmin.plotting import outputs
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
-SHUFFLES = 5
-MOST_ROWS = 2000  # that are shuffled
 LABELS = {
     "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "accuracy": "accuracy",
     "log_loss": "log-loss", "inputs": "inputs", "hidden": "hidden units", "outputs": "outputs",
@@ -24,7 +22,6 @@ LABELS = {
 }  # fmt: skip
 
 Errors = dict[str, dict[str, float]]  # target → name → error
-Groups = Mapping[str, Sequence[int]]  # a column of the data → the inputs that come from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +74,14 @@ def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> 
     }
 
 
-def permutation_importance(
-    model: BaseANMIN, rows: LabelledRows, groups: Groups
-) -> dict[str, float]:
-    """How much the score (R², or accuracy) falls when a column is shuffled.
-
-    The inputs that come from one column of the data are shuffled together.
-    """
-    rng = np.random.default_rng(0)
-    rows = rows.part(rng.permutation(len(rows.X))[:MOST_ROWS])
-    key = "accuracy" if is_classifier(model) else "r2"
-    targets = [str(k) for k in range(1 if is_classifier(model) else rows.y[0].size)]
-
-    def score(X: np.ndarray) -> float:
-        found = errors(model, replace(rows, X=X), targets).values()
-        return float(np.mean([each[key] for each in found]))
-
-    whole, fall = score(rows.X), {}
-    for name, group in groups.items():
-        scores = []
-        for _ in range(SHUFFLES):
-            X = rows.X.copy()
-            X[:, list(group)] = rows.X[rng.permutation(len(X))][:, list(group)]
-            scores.append(score(X))
-        fall[name] = whole - float(np.mean(scores))
-    return fall
+def error_lines(known: Mapping[str, Errors]) -> list[str]:
+    """Errors in words: a line for each target and each set of rows."""
+    lines = []
+    for rows, each in known.items():
+        for target, found in each.items():
+            values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
+            lines.append(f"{target}, {rows}: {values}")
+    return lines
 
 
 def number(value: float) -> str:

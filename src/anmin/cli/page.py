@@ -20,7 +20,6 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.base import is_classifier
 
 from anmin.cli import measures
 from anmin.cli.measures import LABELS, Errors, LabelledRows, number
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from anmin.base import BaseANMIN
     from anmin.cli.schema import Schema
 
-MOST_INPUTS = 12  # in the table
-DEPENDENCES = 3
-MOST_ROWS = 500  # averaged for partial dependence
+DEPENDENCES = 6  # that are shown
+POINTS, MOST_ROWS = 30, 300  # of a curve, and averaged for each
 INK = "#010203"  # stands for the colour of the page's text
 COLOURED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 STYLE: Any = dict.fromkeys(COLOURED, INK) | {
@@ -59,29 +57,11 @@ class Subject:
 
     def errors(self) -> dict[str, Errors]:
         """The errors that `anmin fit` measured, and those on the rows at hand."""
-        known, found = {}, self.schema.summary
-        if found is not None:
-            n = found.rows_train + found.rows_test * found.refitted_on_all_rows
-            known[f"{n:,} rows of the fit"] = found.train
-            if found.rows_test:
-                known[f"{found.rows_test:,} rows held out"] = found.test
+        known = self.schema.summary.errors() if self.schema.summary else {}
         if self.rows is not None:
             here = measures.errors(self.model, self.rows, self.schema.targets)
             known[f"these {len(self.rows.X):,} rows"] = here
         return known
-
-    def groups(self) -> dict[str, list[int]]:
-        """For each column the places of the inputs that come from it."""
-        inputs = self.schema.inputs
-        place = {name: k for k, name in enumerate(inputs.encoded)}
-        return {name: [place[each] for each in inputs.inputs_of(name)] for name in inputs.names}
-
-    def importance(self) -> dict[str, float]:
-        """The columns in order of importance, by shuffling; empty where there are no rows."""
-        if self.rows is None:
-            return {}
-        found = measures.permutation_importance(self.model, self.rows, self.groups())
-        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
 
 def report_page(subject: Subject) -> str:
@@ -94,16 +74,12 @@ def report_page(subject: Subject) -> str:
     >>> y = np.abs(x).ravel()
     >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, y)
     >>> page = report_page(Subject(model, Schema.of(model), LabelledRows(x, y), "Absolute value"))
-    >>> "<h1>Absolute value</h1>" in page and "permutation" in page
+    >>> "<h1>Absolute value</h1>" in page and "Partial dependence" in page
     True
     """
     sections = [errors_section(subject)]
     if subject.rows is not None:
-        ranked = subject.importance()
-        sections += [
-            inputs_section(subject.model, ranked),
-            dependence_section(subject, subject.rows, ranked),
-        ]
+        sections.append(dependence_section(subject.model, subject.schema, subject.rows.X))
     sections.append(making_section(subject))
     template = Template(files("anmin.cli").joinpath("page.html").read_text(encoding="utf-8"))
     body = "\n".join(filter(None, sections))
@@ -128,31 +104,42 @@ def errors_section(s: Subject) -> str:
     return section("errors", "Errors", table(["rows", *(LABELS[n] for n in names)], rows))
 
 
-def inputs_section(model: BaseANMIN, found: dict[str, float]) -> str:
-    words = "By permutation: how much the score falls when a column is shuffled."
-    if len(found) > MOST_INPUTS:
-        rest = len(found) - MOST_INPUTS
-        words += f" The {MOST_INPUTS} largest are shown; {rest} more are not."
-    label = f"fall of {'accuracy' if is_classifier(model) else 'R²'}"
-    rows = [[name, number(value)] for name, value in list(found.items())[:MOST_INPUTS]]
-    return section("inputs", "Most important inputs", text(words), table(["input", label], rows))
-
-
-def dependence_section(s: Subject, rows: LabelledRows, ranked: dict[str, float]) -> str:
-    """Partial dependence on the most important inputs that are single numbers."""
-    groups = s.groups()
-    places = {name: groups[name][0] for name in ranked if len(groups[name]) == 1}
-    varied = [name for name, k in places.items() if np.ptp(rows.X[:, k]) > 0][:DEPENDENCES]
-    if not varied:
+def dependence_section(model: BaseANMIN, schema: Schema, X: np.ndarray) -> str:
+    """The columns of numbers that the mean prediction varies most with."""
+    place, names = {name: k for k, name in enumerate(schema.inputs.encoded)}, schema.inputs.names
+    curves = {
+        name: dependence(model, X, place[name])
+        for name in names
+        if name in place and np.ptp(X[:, place[name]]) > 0
+    }
+    largest = sorted(curves, key=lambda name: -np.ptp(curves[name][1]))[:DEPENDENCES]
+    if not largest:
         return ""
-    shown = []
-    for name in varied:
-        k = places[name]
-        draw = partial(draw_dependence, model=s.model, X=rows.X, feature=k, name=name)
-        shown.append(picture(f"dependence-{k}", f"Dependence on {name}", draw))
+    classes = getattr(model, "classes_", [])
+    what = f"probability of {plain(classes[len(classes) == 2])}" if len(classes) else "prediction"
+
+    def draw(ax: Axes, name: str) -> None:
+        ax.plot(*curves[name], color=BLUE)
+        ax.set(xlabel=plain(name), ylabel=f"mean {what}")
+        ax.grid(alpha=0.3)
+
+    shown = [
+        picture(f"dependence-{k}", f"Dependence on {name}", partial(draw, name=name))
+        for k, name in enumerate(largest)
+    ]
     words = "The prediction, averaged over the rows, with one input set to each of its values."
     gallery = f'<div class="gallery">{"".join(shown)}</div>'
     return section("dependence", "Partial dependence", text(words), gallery)
+
+
+def dependence(model: BaseANMIN, X: np.ndarray, feature: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values of an input, and the mean prediction over rows where it is set to each of them."""
+    some = X[np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]]
+    values = np.linspace(X[:, feature].min(), X[:, feature].max(), POINTS)
+    grid = np.tile(some, (POINTS, 1))
+    grid[:, feature] = np.repeat(values, len(some))
+    which = int(len(getattr(model, "classes_", ())) == 2)  # of two classes the second
+    return values, outputs(model, grid)[:, which].reshape(POINTS, -1).mean(axis=1)
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
@@ -229,19 +216,3 @@ def picture(name: str, title: str, draw: Callable[[Axes], object]) -> str:
     svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
     svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
     return f"<figure>{svg}<figcaption>{escape(title)}</figcaption></figure>"
-
-
-def draw_dependence(ax: Axes, model: BaseANMIN, X: np.ndarray, feature: int, name: str) -> None:
-    """The prediction averaged over the rows, with one input set to each of its values."""
-    classes = getattr(model, "classes_", [])
-    which = int(len(classes) == 2)  # the second of two classes, else the first output
-    what = f"probability of {plain(classes[which])}" if len(classes) else "prediction"
-    values = np.linspace(X[:, feature].min(), X[:, feature].max(), 50)
-    some = X[np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]]
-    means = []
-    for value in values:
-        some[:, feature] = value
-        means.append(outputs(model, some)[:, which].mean())
-    ax.plot(values, means, color=BLUE)
-    ax.set(xlabel=plain(name), ylabel=f"mean {what}")
-    ax.grid(alpha=0.3)

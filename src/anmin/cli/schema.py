@@ -1,18 +1,17 @@
 """What a model file remembers of the table that the model was fitted on, so that new tables fit."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import is_classifier
 
 from anmin import load_model
-from anmin.cli import tables
 from anmin.cli.app import InputError
 from anmin.cli.columns import Inputs, numbers, target_values
 from anmin.cli.measures import LABELS, Errors, LabelledRows
-from anmin.cli.tables import Sheet, quoted
+from anmin.cli.tables import Sheet
 from anmin.files import require
 from anmin.model_file.values import read_record
 
@@ -44,6 +43,14 @@ class FitSummary:
             require(all(e.keys() <= LABELS.keys() for e in part.values()), "unknown errors")
         return summary
 
+    def errors(self) -> dict[str, Errors]:
+        """The errors, by the rows they were measured on."""
+        n = self.rows_train + self.rows_test * self.refitted_on_all_rows
+        known = {f"{n:,} rows of the fit": self.train}
+        if self.rows_test:
+            known[f"{self.rows_test:,} rows held out"] = self.test
+        return known
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -51,8 +58,6 @@ class Schema:
 
     inputs: Inputs
     targets: tuple[str, ...]
-    columns: tuple[str, ...]
-    header: bool = True
     weight: str | None = None
     summary: FitSummary | None = None
 
@@ -62,8 +67,6 @@ class Schema:
             "inputs": list(self.inputs.names),
             "categories": self.inputs.categories,
             "targets": list(self.targets),
-            "columns": list(self.columns),
-            "header": self.header,
             "weight": self.weight,
         }
         return {"table": table, "summary": asdict(self.summary) if self.summary else {}}
@@ -74,10 +77,9 @@ class Schema:
         extra = getattr(model, "extra_", {})
         d, q = model.n_features_in_, 1 if is_classifier(model) else model.n_outputs_
         if "table" not in extra:
-            inputs = tuple(map(str, getattr(model, "feature_names_in_", ())))
-            named = inputs or tuple(f"x{k}" for k in range(d))
+            names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(d)])
             targets = ("y",) if q == 1 else tuple(f"y{k}" for k in range(q))
-            return cls(Inputs(named), targets, (*named, *targets), bool(inputs))
+            return cls(Inputs(tuple(map(str, names))), targets)
         try:
             schema = cls.from_extra(extra)
             require(len(schema.inputs.encoded) == d, f"the network has {d} inputs")
@@ -92,33 +94,14 @@ class Schema:
     def from_extra(cls, extra: dict[str, Any]) -> "Schema":
         """From the JSON of a model file, which anybody may have written."""
         table = extra["table"]
-        names, header, weight = distinct(table["inputs"]), table["header"], table["weight"]
+        names, weight = distinct(table["inputs"]), table["weight"]
         found = dict(table["categories"])
         inputs = Inputs(names, {name: list(distinct(texts)) for name, texts in found.items()})
         require(found.keys() <= set(names), "categories of a column that is no input")
         distinct(inputs.encoded)
-        require(isinstance(header, bool), "header must be true or false")
         require(weight is None or isinstance(weight, str), "weight must be a name")
         targets = distinct(table["targets"])
-        summary = FitSummary.from_json(extra["summary"], targets)
-        return cls(inputs, targets, distinct(table["columns"]), header, weight, summary)
-
-    def read(self, source: str) -> Sheet:
-        """A table, under the names of the training table where neither has a header.
-
-        As many columns as the training table had are those, and as many as there are inputs are
-        the inputs; both in their order there.
-        """
-        sheet = tables.read(source, self.inputs.categories)
-        if sheet.header:
-            return sheet
-        for columns in (self.inputs.names, self.columns):
-            if len(sheet.columns) == len(columns) and not self.header:
-                return replace(sheet, table=sheet.table.set_axis(list(columns), axis=1))
-        raise InputError(
-            f"{sheet.name} has {len(sheet.columns)} columns and no header; "
-            f"write the names of the columns into its first row: {quoted(self.inputs.names)}"
-        )
+        return cls(inputs, targets, weight, FitSummary.from_json(extra["summary"], targets))
 
     def labelled_rows(self, sheet: Sheet, classify: bool) -> LabelledRows:
         """The rows of a table, with their true targets and their weights if there are any."""

@@ -1,7 +1,6 @@
 """Tables in files (CSV, TSV, Parquet) and on standard input, as data frames.
 
-CSV and TSV may be compressed (.gz). A first row of numbers alone is data: the columns are then
-named x0, x1, ….
+CSV and TSV may be compressed (.gz). The first row has the names of the columns.
 """
 
 import csv
@@ -31,11 +30,10 @@ HEAD = 1 << 20  # bytes in which the header must end
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table, what to call it in messages, and whether its columns brought their names."""
+    """A table, and what to call it in messages."""
 
     name: str
     table: pd.DataFrame
-    header: bool = True
 
     @property
     def columns(self) -> list[str]:
@@ -79,17 +77,19 @@ def read_csv(name: str, data: bytes, text: Collection[str], delimiters: str = ",
     Columns without a name, such as the row numbers that some programs write, are left out.
     """
     delimiter, cells = first_row(name, data, delimiters)
-    header = any(cell and not is_number(cell) for cell in cells)
-    names = [f"x{i}" for i in range(len(cells))]
-    if header:
-        names = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)]
+    if all(is_number(cell) for cell in cells if cell):
+        raise InputError(
+            f"{name} has no header: its first row holds numbers alone; "
+            "write a first row with the names of the columns"
+        )
+    names = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)]
     if twice := sorted({column for column in names if names.count(column) > 1}):
         raise InputError(f"{name} has more than one column called {quoted(twice)}; rename them")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
         try:
             table = pd.read_csv(
-                io.BytesIO(data), sep=delimiter, names=names, header=0 if header else None,
+                io.BytesIO(data), sep=delimiter, names=names, header=0,
                 index_col=False, dtype=dict.fromkeys(set(text) & set(names), str),
                 keep_default_na=False, na_values=[""], skipinitialspace=True, low_memory=False,
                 encoding="utf-8-sig",
@@ -99,7 +99,7 @@ def read_csv(name: str, data: bytes, text: Collection[str], delimiters: str = ",
     if nameless := [column for column in names if column.startswith("\0")]:
         places = ", ".join(column[1:] for column in nameless)
         note(f"{name}: column {places} has no name and is left out")
-    return Sheet(name, table.drop(columns=nameless), header)
+    return Sheet(name, table.drop(columns=nameless))
 
 
 def first_row(name: str, data: bytes, delimiters: str) -> tuple[str, list[str]]:

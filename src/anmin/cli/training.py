@@ -47,8 +47,6 @@ class Roles:
 def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
     """Inputs, targets and weights of a table, or an error that names what is wrong."""
     columns = sheet.columns
-    if not sheet.header:
-        note(f"{sheet.name} has no header: its columns are x0 … x{len(columns) - 1}")
     if not roles.targets:
         choice = quoted(columns, 30)
         raise InputError(f"which column is to be predicted? --target NAME, of {choice}")
@@ -63,7 +61,7 @@ def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
     taken = {*roles.targets, *roles.drop, *weight}
     names = [name for name in roles.features or columns if name not in taken]
     inputs = choose_inputs(sheet, names, roles.one_hot)
-    schema = Schema(inputs, tuple(roles.targets), tuple(columns), sheet.header, roles.weight)
+    schema = Schema(inputs, tuple(roles.targets), roles.weight)
     return schema, schema.labelled_rows(sheet, roles.classify)
 
 

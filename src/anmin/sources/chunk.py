@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -79,7 +79,6 @@ class Origin:
     label: str  # a file with its row group, or a partition
     first: int = 0  # number of the first row there
     names: Sequence[str] | None = None  # of the columns of X, or of Y and the weights as well
-    cell: Callable[[int, int], object] | None = None  # (row, column) → as it was given
 
     def complaint(self, chunk: Chunk, bad: np.ndarray) -> str:
         """The first bad cell, and what it must be."""
@@ -89,10 +88,9 @@ class Origin:
         names += [*(["y"] if q == 1 else [f"y[:, {k}]" for k in range(q)]), "weight"]
         if self.names is not None:
             names[: len(self.names)] = self.names
-        value: object = float(np.hstack([V[row] for V in chunk.columns])[column])
-        value = value if self.cell is None else self.cell(row, column)
+        value = float(np.hstack([V[row] for V in chunk.columns])[column])
         return (
-            f"{self.label}, row {self.first + row}, column {names[column]!r} is {value!r}, and "
+            f"{self.label}, row {self.first + row}, column {names[column]!r} is {value}, and "
             f"must be a finite number; above {LARGEST:g} in size it is too large."
         )
 
@@ -199,12 +197,7 @@ def chunk_of(
     if len({shape[0] for shape in shapes}) > 1 or (w is not None and len(shapes[-1]) > 1):
         got = " and ".join(map(str, shapes))
         raise ValueError(f"{label} has X, y and weights of shapes {got}; their rows must match.")
-
-    def cell(row: int, column: int) -> object:
-        rows = [np.asarray(part, dtype=object)[row] for part in (X, y, w) if part is not None]
-        return np.hstack([np.atleast_1d(values) for values in rows])[column]
-
-    return chunk, Origin(label, 0, names, cell)
+    return chunk, Origin(label, 0, names)
 
 
 def column_names(X: Any) -> list[str] | None:

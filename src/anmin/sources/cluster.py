@@ -153,26 +153,7 @@ class DaskSource(RawSource):
         parts = [delayed(worker.run)(task, piece, i) for i, piece in enumerate(self.pieces)]
         while len(parts) > 1:
             parts = [delayed(worker.added)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
-        try:
-            return worker.computed(parts[0])
-        except (worker.PartitionError, worker.WorkersLostError):
-            raise
-        except Exception as error:
-            self.blame(error)
-            raise
-
-    def blame(self, error: Exception) -> None:
-        """Name the partition that cannot be computed, where it is not our code that fails."""
-        from dask.delayed import delayed
-
-        if type(error).__module__.startswith("distributed"):
-            return
-        for i, piece in enumerate(self.pieces):
-            try:
-                worker.computed(delayed(len)(piece))
-            except Exception as cause:
-                message = f"partition {i} cannot be computed: {cause!r}"
-                raise worker.PartitionError(message) from cause
+        return worker.computed(parts[0])
 
 
 class SpreadRows(Source):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from glob import glob
 from importlib import import_module
 from os import PathLike, fspath
@@ -82,13 +82,11 @@ class FileSource(RawSource):
                 )
             refuse_duplicates(path, [name for name in header if name in columns])
             for batch, label, first in self.pieces(path, columns):
-                cells = [batch.column(name) for name in columns]
-                origin = Origin(label, first, columns, partial(cell_of, cells))
                 table = np.empty((len(columns), len(batch)))
-                for row, column in zip(table, cells, strict=True):
-                    row[:] = column_floats(column)
+                for row, name in zip(table, columns, strict=True):
+                    row[:] = column_floats(batch.column(name))
                 X, Y, weight = np.split(table.T, [d, len(columns) - w], axis=1)
-                yield Chunk(X, Y, weight[:, 0] if w else None), origin
+                yield Chunk(X, Y, weight[:, 0] if w else None), Origin(label, first, columns)
 
 
 def files(path: Paths, suffix: str) -> list[str]:
@@ -105,11 +103,6 @@ def files(path: Paths, suffix: str) -> list[str]:
     if not found:
         raise FileNotFoundError(f"There is no file {text!r}, and no file that matches it.")
     return found
-
-
-def cell_of(cells: Sequence[Any], row: int, column: int) -> object:
-    """A cell as the file has it."""
-    return cells[column][row].as_py()
 
 
 def column_floats(column: Any) -> np.ndarray:
