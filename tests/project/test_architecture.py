@@ -32,7 +32,9 @@ ALLOWED = {
     "logfile": {"files"},
     "checkpoint": {"backends", "logfile", "moves", "solvers", "sources", "status", "sums"},
     # what is made of a fit
-    "inspect": {"backends", "history", "network", "solvers", "sources", "status", "sums"},
+    "inspect": {
+        "backends", "history", "linsolve", "network", "solvers", "sources", "status", "sums",
+    },
     "model_file": {"files", "history", "inspect", "network", "solvers", "sources", "status"},
     "export": {"files", "model_file", "network"},
     # the scikit-learn surface
@@ -52,8 +54,8 @@ ALLOWED = {
     "plotting": set(),
     "demo": {"__init__", "datasets", "engine", "files"},
     "cli": {
-        "__init__", "base", "demo", "engine", "export", "files", "history", "inspect", "network",
-        "plotting",
+        "__init__", "base", "demo", "engine", "export", "files", "history", "inspect",
+        "model_file", "network", "plotting",
     },
     "__main__": {"cli"},
 }  # fmt: skip
