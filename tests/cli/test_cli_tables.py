@@ -66,9 +66,11 @@ def test_parquet(tmp_path):
     pd.testing.assert_frame_equal(read(str(path)).table, FRAME)
 
 
-@pytest.mark.parametrize("content", ["1,2\n3,4\n", "1,,2\n3,4,5\n"])
+@pytest.mark.parametrize("content", ["1,2\n3,4\n", "1,\n3,4\n"])
 def test_a_first_row_of_numbers_is_no_header(table, content):
-    assert "t.csv has no header" in complaint(table, content)
+    sheet = table(content)
+    assert sheet.columns == ["x0", "x1"]
+    assert len(sheet.table) == 2
 
 
 def test_a_number_has_no_underscores(table):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh, lapack
 
 from anmin import network
-from anmin.backends import tables
+from anmin.backends import pair_tables
 from anmin.backends.compiled import kernels
 from anmin.backends.protocol import Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
@@ -170,7 +170,7 @@ class NumpyBackend:
         """By compiled tables; None where there is no compiler, or too few rows."""
         if len(F) < FEW_ROWS or kernels() is None:
             return None
-        return tables.pair_sums(F, products, slope, self.each_share)
+        return pair_tables.pair_sums(F, products, slope, self.each_share)
 
     def row_pairs(self, V: np.ndarray) -> np.ndarray:
         out = np.empty((len(V), V.shape[1] * (V.shape[1] + 1) // 2), dtype=V.dtype)

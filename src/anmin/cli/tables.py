@@ -1,6 +1,7 @@
 """Tables in files (CSV, TSV, Parquet) and on standard input, as data frames.
 
-CSV and TSV may be compressed (.gz). The first row has the names of the columns.
+CSV and TSV may be compressed (.gz). A first row of numbers alone is data: the columns are then
+named x0, x1, ….
 """
 
 import csv
@@ -77,19 +78,17 @@ def read_csv(name: str, data: bytes, text: Collection[str], delimiters: str = ",
     Columns without a name, such as the row numbers that some programs write, are left out.
     """
     delimiter, cells = first_row(name, data, delimiters)
+    names, header = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)], 0
     if all(is_number(cell) for cell in cells if cell):
-        raise InputError(
-            f"{name} has no header: its first row holds numbers alone; "
-            "write a first row with the names of the columns"
-        )
-    names = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)]
+        names, header = [f"x{i}" for i in range(len(cells))], None
+        note(f"{name} has no header: its columns are x0 … x{len(cells) - 1}")
     if twice := sorted({column for column in names if names.count(column) > 1}):
         raise InputError(f"{name} has more than one column called {quoted(twice)}; rename them")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
         try:
             table = pd.read_csv(
-                io.BytesIO(data), sep=delimiter, names=names, header=0,
+                io.BytesIO(data), sep=delimiter, names=names, header=header,
                 index_col=False, dtype=dict.fromkeys(set(text) & set(names), str),
                 keep_default_na=False, na_values=[""], skipinitialspace=True, low_memory=False,
                 encoding="utf-8-sig",

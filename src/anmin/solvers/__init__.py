@@ -9,7 +9,7 @@ from anmin.engine import Engine
 from anmin.history import Fit
 from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
-from anmin.solvers.base import Search, Solver, Start
+from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.early import hold_out
 from anmin.solvers.networks import with_networks
 from anmin.solvers.problem import Problem

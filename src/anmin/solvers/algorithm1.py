@@ -11,7 +11,7 @@ import numpy as np
 from anmin import checks
 from anmin.backends import Array
 from anmin.moves import Conclusion, Ended, Move, Moves, Visit
-from anmin.solvers.base import Solver, Start
+from anmin.solvers.solver import Solver, Start
 from anmin.solvers.frozen import HiddenLayer, hidden_layer
 from anmin.solvers.problem import Problem
 from anmin.status import Status

@@ -13,7 +13,7 @@ import numpy as np
 
 from anmin.history import Step
 from anmin.network import Network
-from anmin.solvers.base import Search
+from anmin.solvers.solver import Search
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import Part, random_folds
 from anmin.status import Status

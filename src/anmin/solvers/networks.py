@@ -23,7 +23,7 @@ from anmin.backends import Array, Backend
 from anmin.history import PathStep
 from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
 from anmin.network import Network
-from anmin.solvers.base import Search, Solver, Start
+from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.path import FACTOR, PATH_SHARE, Run, first_penalty, held_out_parts, refit, walk
 from anmin.solvers.problem import Point, Problem

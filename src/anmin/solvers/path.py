@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from anmin.moves import Move, Moves, Spent, Stage, Visit
-from anmin.solvers.base import Search, Splits, Start
+from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import CPU, hyperplanes, sample_rows

@@ -18,7 +18,7 @@ import numpy as np
 from anmin import checks
 from anmin.backends import Array
 from anmin.moves import Conclusion, Move, Moves, Spent, Stage, Visit
-from anmin.solvers.base import Solver, Start
+from anmin.solvers.solver import Solver, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.linear import linear_start, with_linear
 from anmin.solvers.problem import Point, Problem

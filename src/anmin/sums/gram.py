@@ -14,7 +14,7 @@ product of two thin matrices of pairwise products, a quarter of the work of form
 
     packed[(j,l), (a,b)] = Σ_i (G_ij G_il) (x̃_ia x̃_ib)
 
-With numba on the CPU they come from tables instead (`backends/tables.py`), a sixteenth of it.
+With numba on the CPU they come from tables instead (`backends/pair_tables.py`), a sixteenth of it.
 
 At the A of the pattern σ(x̃a_j) = z_jᵀa_j, so that the sums of S = [σ(XA), 1] follow:
 
