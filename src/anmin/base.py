@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -27,7 +28,7 @@ from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.network import Network
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
-from anmin.solvers.views import View
+from anmin.solvers.views import View, competing_views, encoded
 from anmin.sources import (
     RawSource,
     Scaling,
@@ -40,7 +41,6 @@ from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 N_NETWORKS = 1  # that are averaged
-HINGES = 16  # of an input, at most
 ENCODED = 50_000  # rows that an encoding is fitted to
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 HUGE = 1e250  # a penalty that leaves nothing of any network
@@ -103,8 +103,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
             engine = Engine(budget, whole.source.scaling.y_scale, log)
-            listener, close = fit_listener(self, X, y, budget.max_iter, whole.source.scaling)
-            engine.listeners += [listener]
+            close = self._listen(engine, X, y, whole.source.scaling)
             try:
                 problem, fit = self._solve(solver, whole, start, search, engine)
             finally:
@@ -115,6 +114,14 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             seen = whole.source.scaled(problem.source.scaling)
             self._look_back(replace(whole, source=seen, lam=problem.lam), fit, h)
         close()
+
+    def _listen(self, engine: Engine, X: Any, y: Any, scaling: Scaling) -> Callable[[], Any]:
+        """Let `verbose` and the callbacks of scikit-learn hear; returns how to close them."""
+        if not self.verbose and not getattr(self, "_skl_callbacks", None):
+            return lambda: None
+        listener, close = fit_listener(self, X, y, engine.budget.max_iter, scaling)
+        engine.listeners += [listener]
+        return close
 
     def _solve(
         self, solver: Solver, problem: Problem, start: Start, search: Search, engine: Engine
@@ -130,27 +137,16 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
 
     def _views(self, problem: Problem, rng: np.random.RandomState) -> list[View]:
         """The ways of looking at the inputs that compete."""
-        scaling, encoding = problem.source.scaling, self.encoding
-        inputs = np.arange(scaling.n_inputs)
-        if not self.standardize:
-            return [View(scaling, inputs, power=0.0)]
-        if encoding is None:
-            return [View(scaling, inputs)]
+        scaling = problem.source.scaling
+        if not self.standardize or self.encoding is None:
+            relevance = 1.0 if self.standardize else 0.0
+            return [View(scaling, np.arange(scaling.n_inputs), relevance)]
         n = len(problem.source)
-        rows = problem.source.take(draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)).raw.chunk
-        if isinstance(encoding, Encoding):
-            return [View(scaling.encoded_by(encoding, rows.X, rows.w), encoding.inputs)]
-        checks.one_of("encoding", encoding, ("auto",))
-        hinged = Encoding.fit(rows.X, rows.w, HINGES)
-        plain = hinged.without_hinges()
-        views = [View(scaling.encoded_by(plain, rows.X, rows.w), inputs)]
-        if len(hinged.column):
-            seen = scaling.encoded_by(hinged, rows.X, rows.w)
-            views += [
-                View(seen, hinged.inputs, power=0.5, relocations=0),
-                View(seen, hinged.inputs, mix=0.5, floor=0.2, relocations=0),
-            ]
-        return views
+        rows = problem.source.raw.gather(draw(n, min(n, ENCODED), rng)).chunk
+        if isinstance(self.encoding, Encoding):
+            return [encoded(scaling, self.encoding, rows.X, rows.w)]
+        checks.one_of("encoding", self.encoding, ("auto",))
+        return competing_views(scaling, rows.X, rows.w)
 
     def _wants_intervals(self) -> bool:
         return checks.true_or_false("intervals", getattr(self, "intervals", False))

@@ -78,7 +78,7 @@ class Move:
     kind: Literal["start", "step", "look"] = "step"  # steps count; a look leaves no record
 
 
-Moves = Generator[Move, Visit, T]
+Moves = Generator[Move, Visit, T]  # a Visit is None only where `make` said None
 
 
 @dataclass(frozen=True, slots=True)

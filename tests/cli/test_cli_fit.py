@@ -342,6 +342,10 @@ def test_no_progress_where_nobody_looks(run):
 
 @pytest.mark.slow
 def test_abalone_with_all_defaults(run, paper_data):
-    result = run("fit", str(paper_data / "abalone.csv"), "-t", "x7", "-o", "m.anmin", "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["test"]["x7"]["mse"] <= 4.6
+    errors = []
+    for seed in "01":
+        words = ("-t", "x7", "-o", "m.anmin", "--json", "--seed", seed)
+        result = run("fit", str(paper_data / "abalone.csv"), *words)
+        assert result.exit_code == 0, result.output
+        errors.append(json.loads(result.stdout)["test"]["x7"]["mse"])
+    assert np.mean(errors) <= 4.6  # one split more or less moves each by 0.2

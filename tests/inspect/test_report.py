@@ -311,7 +311,9 @@ def test_every_status_has_a_name_and_its_own_message(status):
     assert message == status.value
     assert not message.startswith(name)
     others = set(Status) - STEPS - {status}
-    assert name not in {status_of(SimpleNamespace(status=s, networks=1), cosine=0.0)[0] for s in others}
+    assert name not in {
+        status_of(SimpleNamespace(status=s, networks=1), cosine=0.0)[0] for s in others
+    }
 
 
 def test_stopped_early():

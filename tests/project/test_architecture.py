@@ -26,7 +26,7 @@ ALLOWED = {
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
     "solvers": {
-        "backends", "checks", "engine", "history", "linsolve", "moves", "network", "objective",
+        "backends", "checks", "encoding", "engine", "history", "linsolve", "moves", "network", "objective",
         "sources", "status", "sums",
     },
     "logfile": {"files"},

@@ -11,7 +11,8 @@ from sklearn.linear_model import RidgeCV
 from anmin import ANMINRegressor
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.networks import Member, best_alone, side_by_side, simplex
+from anmin.solvers.networks import Member
+from anmin.solvers.shares import best_alone, side_by_side, simplex
 from anmin.solvers.views import View
 
 

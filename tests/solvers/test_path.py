@@ -16,7 +16,7 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.engine import Budget, Engine, listening
 from anmin.moves import Conclusion, Spent, Stage
 from anmin.solvers import Algorithm1, Search, Start, VarPro
-from anmin.solvers.networks import race, with_networks
+from anmin.solvers.networks import ViewPath, race, with_networks
 from anmin.solvers.path import (
     PATH_SHARE,
     grow,
@@ -338,7 +338,7 @@ def test_the_path_keeps_to_its_share_of_the_budget(folds):
     problem, *_ = parts()
     search, start = Search(folds=folds, max_iter=60), Start(8, np.random.RandomState(0))
     splits = held_out_parts(200, search, 1, start.rng)
-    raced = race(problem, [view_of(problem)], splits, start)
+    raced = race(problem, [ViewPath(view_of(problem), 0.3)], splits, start)
     [path], engine, heard = drive(raced, Budget(60))
     steps = [step for step in heard if step.held_out_mse != step.held_out_mse]
     assert len(steps) <= np.ceil(PATH_SHARE * 60)

@@ -78,7 +78,8 @@ def read_csv(name: str, data: bytes, text: Collection[str], delimiters: str = ",
     Columns without a name, such as the row numbers that some programs write, are left out.
     """
     delimiter, cells = first_row(name, data, delimiters)
-    names, header = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)], 0
+    names = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)]
+    header: int | None = 0
     if all(is_number(cell) for cell in cells if cell):
         names, header = [f"x{i}" for i in range(len(cells))], None
         note(f"{name} has no header: its columns are x0 … x{len(cells) - 1}")

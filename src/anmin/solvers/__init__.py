@@ -9,10 +9,10 @@ from anmin.engine import Engine
 from anmin.history import Fit
 from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
-from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.early import hold_out
 from anmin.solvers.networks import with_networks
 from anmin.solvers.problem import Problem
+from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.tidy import Tidy, tidy
 from anmin.solvers.varpro import VarPro
 

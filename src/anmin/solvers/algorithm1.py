@@ -11,9 +11,9 @@ import numpy as np
 from anmin import checks
 from anmin.backends import Array
 from anmin.moves import Conclusion, Ended, Move, Moves, Visit
-from anmin.solvers.solver import Solver, Start
 from anmin.solvers.frozen import HiddenLayer, hidden_layer
 from anmin.solvers.problem import Problem
+from anmin.solvers.solver import Solver, Start
 from anmin.status import Status
 
 LAM, TAU, FLOOR = 1e-3, -10_000.0, 1e-4  # of the paper's experiments, on sums over the rows

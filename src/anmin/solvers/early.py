@@ -13,8 +13,8 @@ import numpy as np
 
 from anmin.history import Step
 from anmin.network import Network
-from anmin.solvers.solver import Search
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.solver import Search
 from anmin.sources.draws import Part, random_folds
 from anmin.status import Status
 from anmin.sums.output import ResidualPass

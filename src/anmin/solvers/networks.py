@@ -12,31 +12,26 @@ ever worse than the simplest model.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from scipy.optimize import nnls
 
-from anmin.backends import Array, Backend
 from anmin.history import PathStep
 from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
 from anmin.network import Network
-from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.path import FACTOR, PATH_SHARE, Run, first_penalty, held_out_parts, refit, walk
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.shares import Products, best_alone, side_by_side, simplex
+from anmin.solvers.solver import Search, Solver, Splits, Start
 from anmin.solvers.tidy import tidy
 from anmin.solvers.views import View
-from anmin.sources import Batch, Scaling, Source
-from anmin.sources.draws import Part
+from anmin.sources import Scaling, Source
 from anmin.status import Status
-from anmin.sums.output import OutputPass, ResidualPass, hidden_outputs
-from anmin.sums.patterns import Sums
+from anmin.sums.output import OutputPass, ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
-SLIGHT = 0.05  # weight below which a model is left out
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
 
 
@@ -46,7 +41,7 @@ class ViewPath:
 
     view: View
     first: float  # penalty
-    runs: list[Run]
+    runs: list[Run] = field(default_factory=list)
 
     @property
     def walked(self) -> list[Run]:
@@ -94,8 +89,13 @@ def with_networks(
     solver: Solver, problem: Problem, start: Start, search: Search
 ) -> Moves[Conclusion]:  # fmt: skip
     """Choose views and penalties on held-out rows, refine on all rows, and average."""
+    paths = []
+    for view in search.views:
+        here = seen(problem, view)
+        empty = here.at(here.backend.zeros(here.source.shape[1], 0))
+        paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
     splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
-    paths = yield from race(problem, search.views, splits, start)
+    paths = yield from race(problem, paths, splits, start)
     cut = next((run.cut for path in paths for run in path.runs if run.cut), None)
     paths = [path for path in paths if path.walked]
     if not paths:
@@ -118,10 +118,9 @@ def with_networks(
 
 
 def race(
-    problem: Problem, views: Sequence[View], splits: list[tuple[Part, Part]], start: Start
-) -> Moves[list[ViewPath]]:
+    problem: Problem, paths: list[ViewPath], splits: Splits, start: Start
+) -> Moves[list[ViewPath]]:  # fmt: skip
     """The path of every view without the first part, and of the useful ones without the others."""
-    paths = [ViewPath(view, first_penalty(seen(problem, view), start.rng), []) for view in views]
     walks = 0
     for k, (train, out) in enumerate(splits):
         left = len(paths) * (len(splits) - k)
@@ -132,13 +131,13 @@ def race(
             here = replace(problem, source=part)
             run = yield from walk(here, judge, path.view, path.first, start, stage)
             path.runs.append(run)
-        if k == 0 and len(views) > 1:
+        if k == 0 and len(paths) > 1:
             paths = useful(problem, paths, splits[:1])
     return paths
 
 
 def useful(
-    problem: Problem, paths: list[ViewPath], first: list[tuple[Part, Part]]
+    problem: Problem, paths: list[ViewPath], first: Splits
 ) -> list[ViewPath]:  # fmt: skip
     """The paths that the held-out rows of the first part have a use for."""
     walked = [path for path in paths if path.walked]
@@ -165,46 +164,14 @@ class Shares:
     raw: bool = False  # ridge regression on inputs as they are stands alone
 
 
-@dataclass(frozen=True, slots=True)
-class Products(Sums):
-    """Products of predictions with each other and with the targets, over rows and outputs."""
-
-    FtF: Array  # (m, m)
-    FtY: Array  # (m,)
-    YtY: float
-    n: float
-
-
-@dataclass(frozen=True, slots=True)
-class PredictionPass:
-    """The products of the predictions of m networks that stand side by side."""
-
-    A: Array  # (p, H)
-    W: Array  # (H + 1, m q): output weights of each network, zero for the units of others
-    slope: float
-
-    def __call__(self, backend: Backend, batch: Batch) -> Products:
-        def part(rows: slice) -> Products:
-            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
-            F = hidden_outputs(backend, X, X @ self.A, self.slope) @ self.W
-            q = Y.shape[1]
-            F = F.reshape(len(X), -1, q).swapaxes(1, 2).reshape(len(X) * q, -1)
-            y = Y.reshape(-1)
-            n = float(X[:, 0] @ X[:, 0])
-            return Products(F.T @ F, F.T @ y, float(y @ y), n)
-
-        return backend.sum_over_blocks(part, len(batch))
-
-
-def weigh(
-    problem: Problem, paths: list[ViewPath], splits: list[tuple[Part, Part]], alone: bool = False
-) -> Shares:
+def weigh(problem: Problem, paths: list[ViewPath], splits: Splits, alone: bool = False) -> Shares:
     """Shares with the least squared error on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
     """
     plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
-    total, raw = None, 0.0
+    total: Products | None = None
+    raw = 0.0
     for k, (train, out) in enumerate(splits):
         part, judge = (problem.source.part(rows) for rows in (train, out))
         if any(len(path.runs) <= k or len(path.runs[k].points) <= path.best for path in paths):
@@ -236,50 +203,11 @@ def member_of(problem: Problem, path: ViewPath, k: int) -> Member:
     return Member(problem.network(run.points[i]), run.scalings[i])
 
 
-def side_by_side(problem: Problem, networks: list[Network]) -> PredictionPass:
-    A, q, at = np.hstack([net.A for net in networks]), len(networks[0].b0), 0
-    W = np.zeros((A.shape[1] + 1, len(networks) * q))
-    for k, net in enumerate(networks):
-        own, units = slice(k * q, k * q + q), slice(at, at + len(net.B))
-        W[units, own], W[-1, own], at = net.B, net.b0, units.stop
-    return PredictionPass(problem.backend.double(A), problem.backend.double(W), problem.slope)
-
-
 def held_out_ridge(problem: Problem, judge: Source) -> float:
     """The squared error on held-out rows of ridge regression on the inputs as they are."""
     net, be = ridge_network(problem), problem.backend
     W = be.double(np.vstack([net.B, net.b0]))
     return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, problem.objective))
-
-
-def best_alone(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:
-    """All for the model of the least error, or nothing for any where the mean is better."""
-    error = FtF.diagonal() - 2 * FtY
-    best = int(error.argmin())
-    return np.eye(len(FtY))[best] * (error[best] < 0)
-
-
-def simplex(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:
-    """w ≥ 0 with sum at most 1 that minimises wᵀFᵀFw − 2wᵀFᵀy; slight shares go to the others.
-
-    What is missing to 1 is the share of the mean, which predicts 0.
-    """
-    size = np.trace(FtF) / len(FtF) or 1.0
-    L = np.linalg.cholesky(FtF / size + 1e-10 * np.eye(len(FtF)))
-    c = np.linalg.solve(L, FtY / size)
-    active = np.ones(len(FtY), dtype=bool)
-    for _ in range(2):
-        M = np.vstack([L.T[:, active], np.zeros((1, active.sum()))])
-        w = np.zeros(len(FtY))
-        w[active] = nnls(M, np.append(c, 0.0))[0]
-        if w.sum() > 1:  # on the boundary: a heavy row holds the sum
-            M[-1] = 1e4
-            w[active] = nnls(M, np.append(c, 1e4))[0]
-            w /= w.sum()
-        active = w >= SLIGHT
-        if not active.any():
-            return np.zeros(len(FtY))
-    return w
 
 
 # ---- networks on all rows -----------------------------------------------------------------------
@@ -316,8 +244,9 @@ def watched(
         move = next(moves)
         while True:
             visit = yield move
-            if visit is not None and visit.point.loss < best.loss and move.problem is problem:
-                best = visit.point
+            # `make` of a solver may say None
+            if visit is not None and move.problem is problem:  # type: ignore[redundant-expr]
+                best = min(best, visit.point, key=lambda point: point.loss)
             move = moves.send(visit)
     except StopIteration as end:
         return end.value, end.value.point or best
@@ -341,7 +270,7 @@ def average(
     networks = [(weight, member.on(scaling)) for weight, member in found]
     A = np.hstack([net.A for _, net in networks])
     B = np.vstack([weight * net.B for weight, net in networks])
-    b0 = sum(weight * net.b0 for weight, net in networks)
+    b0 = np.sum([weight * net.b0 for weight, net in networks], axis=0)
     size = np.sqrt(np.linalg.norm(B, axis=1) / np.maximum(np.linalg.norm(A, axis=0), 1e-300))
     size = np.where(size > 0, size, 1.0)
     whole = replace(problem, source=problem.source.scaled(scaling))

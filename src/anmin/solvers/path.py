@@ -21,10 +21,10 @@ from functools import partial
 import numpy as np
 
 from anmin.moves import Move, Moves, Spent, Stage, Visit
-from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
+from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
 from anmin.sources.draws import random_folds
@@ -117,9 +117,8 @@ class Run:
         return self.points[-1].mse < EXACT or (waited and lam < first / WAIT)
 
 
-def first_penalty(problem: Problem, rng: np.random.RandomState) -> float:
-    """Where the path begins: the first neuron is just worth its penalty."""
-    empty = problem.at(problem.backend.zeros(problem.source.shape[1], 0))
+def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) -> float:
+    """Where the path begins, from a network without units: the first is just worth its penalty."""
     return float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
 
 

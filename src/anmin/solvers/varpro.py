@@ -18,11 +18,11 @@ import numpy as np
 from anmin import checks
 from anmin.backends import Array
 from anmin.moves import Conclusion, Move, Moves, Spent, Stage, Visit
-from anmin.solvers.solver import Solver, Start
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.linear import linear_start, with_linear
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import choose, random_start, relocate, sample_rows
+from anmin.solvers.solver import Solver, Start
 from anmin.status import Status
 
 SAMPLE_SHARE = 0.7  # of the budget, for the sample

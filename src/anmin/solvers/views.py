@@ -18,7 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anmin.encoding import Encoding
 from anmin.sources import Scaling
+
+HINGES = 16  # of an input, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +50,23 @@ class View:
 
 def relative(v: np.ndarray) -> np.ndarray:
     return v / max(v.mean(), 1e-300)
+
+
+def encoded(
+    scaling: Scaling, encoding: Encoding, X: np.ndarray, weight: np.ndarray | None, **how: float
+) -> View:
+    """The view through an encoding, its columns measured on the rows X."""
+    return View(scaling.encoded_by(encoding, X, weight), encoding.inputs, **how)  # type: ignore[arg-type]
+
+
+def competing_views(scaling: Scaling, X: np.ndarray, weight: np.ndarray | None) -> list[View]:
+    """The clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
+
+    Relocations were found to gain nothing with hinges (docs/experiments.md).
+    """
+    hinged = Encoding.fit(X, weight, HINGES)
+    views = [encoded(scaling, hinged.without_hinges(), X, weight)]
+    if len(hinged.column):
+        mild = encoded(scaling, hinged, X, weight, power=0.5, relocations=0)
+        views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.2)]
+    return views

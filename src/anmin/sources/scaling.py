@@ -165,8 +165,9 @@ class Scaling:
 
         >>> import numpy as np
         >>> from anmin.sources import Scaling
-        >>> Scaling.fit(np.array([[0.0], [4.0]]), np.array([[1.0], [2.0]]), None)
-        Scaling(x_mean=array([2.]), x_scale=array([2.]), y_mean=array([1.5]), y_scale=1.0)
+        >>> found = Scaling.fit(np.array([[0.0], [4.0]]), np.array([[1.0], [2.0]]), None)
+        >>> found.x_mean, found.x_scale, found.y_mean
+        (array([2.]), array([2.]), array([1.5]))
         """
         found = measure([Chunk(X, Y, weight)])
         assert found is not None
