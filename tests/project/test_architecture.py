@@ -26,8 +26,8 @@ ALLOWED = {
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
     "solvers": {
-        "backends", "checks", "encoding", "engine", "history", "linsolve", "moves", "network", "objective",
-        "sources", "status", "sums",
+        "backends", "checks", "encoding", "engine", "history", "linsolve", "moves", "network",
+        "objective", "sources", "status", "sums",
     },
     "logfile": {"files"},
     "checkpoint": {"backends", "logfile", "moves", "solvers", "sources", "status", "sums"},
