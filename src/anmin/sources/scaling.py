@@ -184,6 +184,11 @@ class Scaling:
         """Inputs of the network, without the leading column."""
         return len(self.x_mean)
 
+    @property
+    def n_features(self) -> int:
+        """Columns of raw X."""
+        return self.n_inputs if self.encoding is None else len(self.encoding.centre)
+
     def on(self, backend: Backend) -> Scaling:
         """The same, with arrays of a backend, in full precision."""
         x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
