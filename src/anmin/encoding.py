@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 CLIP = 3.0  # of the robust scale, where a clipped input bends
-FAR = 1e9  # of it, where a clipped input is 3 to the last bit: nothing beyond may overflow
+FAR = 1e9  # of it, where a clipped input is 3 to the last bit: an export need not go beyond
 MOST_COLUMNS = 512  # hinges are fewer where the inputs are many
 
 
@@ -77,7 +77,7 @@ class Encoding:
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """(n, d) → (n, d + m)."""
-        Z = np.clip((X - self.centre) / self.scale, -FAR, FAR)
+        Z = (X - self.centre) / self.scale
         Z /= np.sqrt(1 + (Z / CLIP) ** 2)
         H = (X[:, self.column] - self.low) / (self.high - self.low)
         return np.hstack([Z, np.clip(H, 0, 1, out=H)])
