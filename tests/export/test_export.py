@@ -294,7 +294,7 @@ def test_an_encoding_without_room_in_single_precision_is_refused(tmp_path):
     X = 1e60 * X
     model = ANMINRegressor(4, encoding="auto", max_iter=20, random_state=0).fit(X, y)
     assert model._scaling.encoding is not None
-    with pytest.raises(ValueError, match="overflow float32|no room in float32"):
+    with pytest.raises(ValueError, match=r"overflow float32|no room in float32"):
         model.to_c(tmp_path / "m.c")
     model.to_c(tmp_path / "m.c", dtype="float64")
 

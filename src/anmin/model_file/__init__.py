@@ -226,7 +226,9 @@ def read_encoding(prefix: str, arrays: Arrays) -> Encoding | None:
     require(agree, "the shapes of its encoding do not agree")
     whole = (column == np.floor(column)) & (column >= 0) & (column < len(centre))
     require(bool(whole.all()), "a hinge of its encoding belongs to no input")
-    good = bool((scale > 0).all() and (high > low).all() and np.isfinite(high - low).all())
+    with np.errstate(over="ignore"):
+        width = high - low
+    good = bool((scale > 0).all() and (width > 0).all() and np.isfinite(width).all())
     require(good, "a scale or a hinge of its encoding is not positive")
     return Encoding(centre, scale, column.astype(np.int64), low, high)
 
