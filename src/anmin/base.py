@@ -139,7 +139,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if encoding is None:
             return [View(scaling, inputs)]
         n = len(problem.source)
-        rows = problem.source.take(draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)).raw.chunk
+        some = draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)
+        rows = problem.source.raw.gather(some).chunk
         if isinstance(encoding, Encoding):
             encoding.check(scaling.n_inputs)
             return [View(scaling.encoded_by(encoding, rows.X, rows.w), encoding.inputs)]

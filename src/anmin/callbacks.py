@@ -44,7 +44,8 @@ def fit_listener(
     listeners: list[Listener] = [print_step] if estimator.verbose else []
     close: Callable[[], Any] = lambda: None  # noqa: E731
     if getattr(estimator, "_skl_callbacks", None):
-        limit = None if isinf(max_iter) else int(max_iter)
+        open_end = isinf(max_iter) or estimator.lam == "auto"  # which has looks beside iterations
+        limit = None if open_end else int(max_iter)
         context = estimator._init_callback_context(max_subtasks=limit)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 

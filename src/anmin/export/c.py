@@ -198,7 +198,7 @@ PLAIN = {
 def encoding_values(columns: Columns, values: dict[str, Any], end: str) -> dict[str, Any]:
     """What an encoding adds to the file."""
     m = len(columns.column)
-    parts = {
+    parts: dict[str, Any] = {
         name: numbers(getattr(columns, name), end) for name in ("centre", "scale", "low", "width")
     }
     parts |= {
