@@ -95,8 +95,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         budget = self._budget(solver)
         h, search = self._size(solver, rows), self._search(rows, X, y, weight, budget)
         if self._wants_intervals():
-            one = self.n_networks == 1 and self.encoding is None
-            check_size(rows.width[0] + 1, h * self.n_networks, rows.width[1], one)
+            one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
+            check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             start = Start(h, check_random_state(self.random_state), self._start(rows.width[0], h))

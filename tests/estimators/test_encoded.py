@@ -182,11 +182,13 @@ def test_a_classifier():
 # ---- intervals ----------------------------------------------------------------------------------
 
 
-def test_a_large_network_has_intervals_with_its_hidden_layer_fixed(data, monkeypatch):
+@pytest.mark.parametrize(("n_networks", "largest"), [(1, 20), (3, 4000)])
+def test_the_hidden_layer_is_held_fixed(monkeypatch, n_networks, largest):
     X, y = rows(q=2)
     y = y * [1.0, 5.0]
-    monkeypatch.setattr("anmin.inspect.intervals.LARGEST", 60)
-    model = encoded(ANMINRegressor(**AUTO, intervals=True).fit(X, y))
+    monkeypatch.setattr("anmin.inspect.intervals.LARGEST", largest)
+    given = AUTO | {"n_networks": n_networks, "intervals": True, "max_iter": 300}
+    model = encoded(ANMINRegressor(**given).fit(X, y))
     assert model._intervals.root.shape == (model.n_hidden_ + 1,) * 2
     mean, std = model.predict(X, return_std=True)
     np.testing.assert_array_equal(mean, model.predict(X))
@@ -196,8 +198,12 @@ def test_a_large_network_has_intervals_with_its_hidden_layer_fixed(data, monkeyp
     penalty[-1] /= model._scaling.y_scale
     H = np.linalg.inv(S.T @ S + np.diag(penalty))
     noise = ((mean - y) ** 2).sum(0) / (len(X) - np.trace(H @ S.T @ S))
+    freedom = np.trace(H @ S.T @ S) / len(X)
+    held_out = min(step.held_out_mse for step in model.path_)
+    noise *= held_out / (noise.sum() * (1 + freedom))
     expected = np.sqrt(np.outer(1 + ((S @ H) * S).sum(1), noise))
     np.testing.assert_allclose(std, expected, rtol=1e-5)
+    assert (std**2).sum(1).mean() == pytest.approx(held_out)
 
 
 def test_too_many_units_for_intervals_are_refused_before_the_fit(data):
@@ -206,14 +212,14 @@ def test_too_many_units_for_intervals_are_refused_before_the_fit(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("largest", [4000, 60])
-def test_coverage(monkeypatch, largest):
-    monkeypatch.setattr("anmin.inspect.intervals.LARGEST", largest)
+@pytest.mark.parametrize("n_networks", [1, 3])
+def test_coverage(n_networks):
     noise, inside = 0.3, []
     for seed in range(4):
         X, y = rows(2500, seed=seed)
         y = y + noise * np.random.default_rng(seed).normal(size=len(y))
-        model = ANMINRegressor(**AUTO | {"n_hidden": 8}, intervals=True).fit(X[:500], y[:500])
+        given = AUTO | {"n_hidden": 8, "n_networks": n_networks, "intervals": True}
+        model = ANMINRegressor(**given).fit(X[:500], y[:500])
         mean, std = model.predict(X[500:], return_std=True)
         inside.append((np.abs(y[500:] - mean) < norm.ppf(0.95) * std).mean())
-    assert 0.8 < np.mean(inside) < 0.97
+    assert 0.85 < np.mean(inside) < 0.95

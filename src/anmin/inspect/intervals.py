@@ -14,9 +14,10 @@ output k is J_k = [Z ∘ (b_k ⊗ 1), S], zero for the other outputs' weights, s
 made of ZᵀZ, ZᵀS and SᵀS, and those of the sums of one `PatternPass`. A weight counts as so many
 rows, as everywhere.
 
-Where that is too large, for several networks in one or many columns of an encoding, the hidden
-layer is held fixed as well: H = SᵀS + nΛ for each output, with as many unknowns as units, and
-std_k(x)² = σ_k² (1 + s(x)ᵀ H⁻¹ s(x)).
+Several networks in one are not as free as their weights, and many columns of an encoding would make
+H too large. There the hidden layer is held fixed: H = SᵀS + nΛ for each output, with as many
+unknowns as units, and std_k(x)² = σ_k² (1 + s(x)ᵀ H⁻¹ s(x)). As that leaves out how far the hinges
+may move, all σ_k² get one factor: the mean of Σ_k std_k² over the rows is the held-out error.
 
 The firing pattern is held fixed and the noise is one number an output. So intervals are right on
 average over the rows, not for each of them where the noise varies, and too narrow where the rows
@@ -101,7 +102,7 @@ def check_size(p: int, h: int, q: int, one: bool = True) -> None:
 def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     """Intervals for a finished fit in the units of y, from two passes over its rows."""
     network, unit = fit.network, problem.source.scaling.y_scale
-    if network.A.size + network.B.size + network.b0.size > LARGEST:
+    if fit.networks > 1 or network.A.size + network.B.size + network.b0.size > LARGEST:
         return with_hidden_fixed(problem, fit)
     sums = JacobianSums.of(problem, network)
     h, q = network.B.shape
@@ -120,15 +121,19 @@ def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
 
 
 def with_hidden_fixed(problem: Problem, fit: Fit) -> Intervals:
-    """Intervals that know the output layer alone as uncertain."""
+    """Intervals from the output layer and the held-out error."""
     be, network, unit = problem.backend, fit.network, problem.source.scaling.y_scale
     stats = problem.source.reduce(OutputPass(be.double(network.A), network.slope))
     StS = be.to_numpy(stats.StS)
     penalty = np.full(len(StS), stats.n * fit.lam)
     penalty[-1] /= unit
     T, _ = inverse_root(StS + np.diag(penalty))
-    degrees = np.full(len(network.b0), ((T.T @ T) * StS).sum())
-    return Intervals(T.T, estimate_noise(problem, network, stats.n, degrees))
+    degrees = float(((T.T @ T) * StS).sum())
+    noise = estimate_noise(problem, network, stats.n, np.full(len(network.b0), degrees))
+    expected = noise.sum() * (1 + degrees / stats.n)
+    if fit.path and expected > 0:
+        noise *= min(step.held_out_mse for step in fit.path) / expected
+    return Intervals(T.T, noise)
 
 
 @dataclass(frozen=True, slots=True)
