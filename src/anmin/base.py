@@ -19,15 +19,14 @@ from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
-from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
+from anmin.encoding import Encoding
 from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.network import Network
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
-from anmin.solvers.views import View
 from anmin.sources import (
     RawSource,
     Scaling,
@@ -35,6 +34,7 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.solvers.views import View
 from anmin.sources.draws import draw
 from anmin.status import Status
 
@@ -139,10 +139,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if encoding is None:
             return [View(scaling, inputs)]
         n = len(problem.source)
-        some = draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)
-        rows = problem.source.raw.gather(some).chunk
+        rows = problem.source.take(draw(n, ENCODED, rng) if n > ENCODED else np.arange(n)).raw.chunk
         if isinstance(encoding, Encoding):
-            encoding.check(scaling.n_inputs)
             return [View(scaling.encoded_by(encoding, rows.X, rows.w), encoding.inputs)]
         checks.one_of("encoding", encoding, ("auto",))
         hinged = Encoding.fit(rows.X, rows.w, HINGES)

@@ -208,6 +208,7 @@ class Scaling:
 
     def encoded_by(self, encoding: Encoding, X: np.ndarray, weight: np.ndarray | None) -> Scaling:
         """The same behind an encoding, whose columns get deviation 1 on the rows X."""
+        encoding.check(X.shape[1])
         x = Moments.of(encoding(X), weight)
         scale = np.where(x.deviation > x.rounding + 1e-9, x.deviation, 1.0) / encoding.share()
         return replace(self, x_mean=x.mean, x_scale=scale, encoding=encoding)
