@@ -95,7 +95,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         budget = self._budget(solver)
         h, search = self._size(solver, rows), self._search(rows, X, y, weight, budget)
         if self._wants_intervals():
-            check_size(rows.width[0] + 1, h, rows.width[1])
+            one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
+            check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             start = Start(h, check_random_state(self.random_state), self._start(rows.width[0], h))
@@ -103,7 +104,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
             engine = Engine(budget, whole.source.scaling.y_scale, log)
-            close = self._listen(engine, X, y, whole.source.scaling)
+            told = lambda: (engine.told or whole).source.scaling  # noqa: E731
+            close = self._listen(engine, X, y, told)
             try:
                 problem, fit = self._solve(solver, whole, start, search, engine)
             finally:
@@ -115,7 +117,9 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             self._look_back(replace(whole, source=seen, lam=problem.lam), fit, h)
         close()
 
-    def _listen(self, engine: Engine, X: Any, y: Any, scaling: Scaling) -> Callable[[], Any]:
+    def _listen(
+        self, engine: Engine, X: Any, y: Any, scaling: Callable[[], Scaling]
+    ) -> Callable[[], Any]:
         """Let `verbose` and the callbacks of scikit-learn hear; returns how to close them."""
         if not self.verbose and not getattr(self, "_skl_callbacks", None):
             return lambda: None
@@ -178,9 +182,16 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         """The first A; None for a random one."""
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
-            if len(self.A_) == d + 1 and 0 < units <= h:
+            plain = self.encoding is None and self._scaling.encoding is None
+            if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_
-        return checks.start(self.init, (d + 1, h))
+        A = checks.start(self.init, (d + 1, h))
+        if A is not None and self.encoding is not None and self.lam == "auto":
+            raise ValueError(
+                "init is a hidden layer on the inputs themselves, and an encoding makes others of "
+                "them; use encoding=None with it."
+            )
+        return A
 
     def _size(self, solver: Solver, rows: RawSource) -> int:
         if self.n_hidden != "auto":
@@ -279,6 +290,16 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             raise ValueError("There is no report: the fit was interrupted while it was made.")
         return self._report
 
+    def encode(self, X: Any) -> np.ndarray:
+        """X as `coefs_[0]` takes it: the columns of the encoding, or X itself without one.
+
+        >>> from anmin import ANMINRegressor
+        >>> model = ANMINRegressor(random_state=0).fit([[0], [1], [2], [3]], [0, 1, 2, 3])
+        >>> model.encode([[5.0]])
+        array([[5.]])
+        """
+        return self._scaling.encoded(self._checked(X))
+
     def _scores(self, X: Any) -> Any:
         """The outputs of the network for raw X: (n, q); lazy for a Dask collection."""
         if not is_source(X):
@@ -289,11 +310,12 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         return predict_source(forward, X, names, self.n_features_in_)
 
     def _inputs(self, X: Any) -> np.ndarray:
-        """Raw X, checked and standardised."""
+        """Raw X, checked, encoded and standardised."""
+        return self._scaling.inputs(self._checked(X))
+
+    def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self._scaling.inputs(
-            validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        )
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""

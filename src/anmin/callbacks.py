@@ -34,16 +34,18 @@ def print_step(step: Step, _: Network) -> None:
 
 
 def fit_listener(
-    estimator: Any, X: Any, y: Any, max_iter: float, scaling: Scaling
+    estimator: Any, X: Any, y: Any, max_iter: float, scaling: Callable[[], Scaling]
 ) -> tuple[Listener, Callable[[], Any]]:
     """What hears of each step: the estimator's callbacks, and `verbose`; and how to close.
 
-    A callback may ask for the estimator as it would be, had it stopped at this step.
+    A callback may ask for the estimator as it would be, had it stopped at this step; `scaling`
+    tells which inputs the network of this step acts on.
     """
     listeners: list[Listener] = [print_step] if estimator.verbose else []
     close: Callable[[], Any] = lambda: None  # noqa: E731
     if getattr(estimator, "_skl_callbacks", None):
-        limit = None if isinf(max_iter) else int(max_iter)
+        open_end = isinf(max_iter) or estimator.lam == "auto"  # which has looks beside iterations
+        limit = None if open_end else int(max_iter)
         context = estimator._init_callback_context(max_subtasks=limit)
         context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
@@ -52,7 +54,7 @@ def fit_listener(
                 return False
             task = context.subcontext(task_name="iteration")
             task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            so_far = {"_network": network, "_scaling": scaling, "n_outputs_": len(network.b0)}
+            so_far = {"_network": network, "_scaling": scaling(), "n_outputs_": len(network.b0)}
             return task.call_on_fit_task_end(
                 estimator=estimator, X=X, y=y, reconstruction_attributes=lambda: so_far
             )

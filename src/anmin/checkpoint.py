@@ -10,12 +10,14 @@ A log belongs to one fit: to its parameters, and to its rows, to the last bit an
 from __future__ import annotations
 
 import hashlib
+from dataclasses import astuple
 from os import PathLike
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from anmin.backends import Backend
+from anmin.encoding import Encoding
 from anmin.logfile import CheckpointError, Log
 from anmin.moves import Move, Visit
 from anmin.solvers.problem import Point, Problem
@@ -201,6 +203,8 @@ def describe(value: Any) -> str:
         return f"RandomState {kind} {fingerprint(keys)} {rest}"
     if isinstance(value, np.ndarray):
         return f"array {fingerprint(value)}"
+    if isinstance(value, Encoding):
+        return f"Encoding {fingerprint(*astuple(value))}"
     if isinstance(value, (list, tuple)):
         text = ", ".join(describe(item) for item in value)
     else:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 CLIP = 3.0  # of the robust scale, where a clipped input bends
+FAR = 1e9  # of it, where a clipped input is 3 to the last bit: an export need not go beyond
 MOST_COLUMNS = 512  # hinges are fewer where the inputs are many
 
 
@@ -44,7 +45,7 @@ class Encoding:
         levels = np.linspace(0, 1, hinges + 1)
         centre, scale, knots = np.empty(d), np.empty(d), []
         for j in range(d):
-            values, share = distinct(X[:, j], weight)
+            values, share = distinct(X[:, j].astype(np.float64), weight)
             first, centre[j], third = quantiles(values, share, np.array([0.25, 0.5, 0.75]))
             spread = third - first if third > first else (values[-1] - values[0]) / 2
             scale[j] = spread if spread > 0 else 1.0
@@ -54,6 +55,11 @@ class Encoding:
         column = np.repeat(np.arange(d), [max(len(t) - 1, 0) for t in knots])
         low, high = (np.concatenate([t[k] for t in knots]) for k in (slice(-1), slice(1, None)))
         return cls(centre, scale, column, low, high)
+
+    def check(self, d: int) -> None:
+        """Refuse rows with another number of inputs."""
+        if len(self.centre) != d:
+            raise ValueError(f"encoding is for {len(self.centre)} inputs, and X has {d}.")
 
     @property
     def inputs(self) -> np.ndarray:

@@ -111,6 +111,7 @@ class Engine:
         self.best: Best | None = None  # the same, or by the held-out error where there is one
         self.rough: Best | None = None  # on a part or a sample of the rows
         self.path_steps = 0
+        self.told: Problem | None = None  # what the network that listeners hear of belongs to
 
     def run(self, moves: Moves[Conclusion]) -> Conclusion:
         """Drive the generator to its end; how it ended, or was ended."""
@@ -234,7 +235,7 @@ class Engine:
         """Tell the listeners; how to end, where one of them asks for it."""
         if not self.listeners:
             return None
-        network = problem.network(shown).scaled(self.unit)
+        self.told, network = problem, problem.network(shown).scaled(self.unit)
         answers = [hear(step, network) for hear in self.listeners]  # every one hears
         asked = [Status.INTERRUPTED if answer is True else answer for answer in answers if answer]
         return asked[0] if asked else None

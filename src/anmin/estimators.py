@@ -34,7 +34,8 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     problems, with the firing pattern of the hidden units held fixed in each of them.
     {PARAMETERS}
     intervals : bool, default=False
-        Keep what `predict(X, return_std=True)` needs, for networks of up to 4,000 weights.
+        Keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
+        several, or larger ones with an encoding, take the held-out error for what they leave out.
     {ATTRIBUTES}
     Examples
     --------

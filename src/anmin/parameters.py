@@ -60,8 +60,8 @@ PARAMETERS = """
         A file that each iteration is logged to. A fit that was killed and is started again with
         the same data and parameters goes on from there, to the same network.
     warm_start : bool, default=False
-        Start from the hidden layer of the fit before, where it has as many inputs and no more
-        than `n_hidden` units.
+        Start from the hidden layer of the fit before, where it has as many inputs, no encoding,
+        and no more than `n_hidden` units.
     random_state : int, RandomState or None, default=None
         Seed of every random draw.
     verbose : int, default=0
@@ -72,9 +72,10 @@ ATTRIBUTES = """
     Attributes
     ----------
     A_, B_, b0_ : arrays (n_features + 1, n_hidden_), (n_hidden_, n_outputs_), (n_outputs_,)
-        The network in standardised X and centred y, as in the paper.
+        The network in standardised X and centred y, as in the paper. With an encoding, of its
+        columns: there is a row of A_ for each.
     coefs_, intercepts_ : lists of two arrays
-        The same network for raw X, as in `MLPRegressor`.
+        The same network for raw X, as in `MLPRegressor`; with an encoding, for `encode(X)`.
     lam_ : float
         The penalty used.
     path_ : list of records lam, train_mse, held_out_mse, active

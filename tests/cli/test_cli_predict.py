@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from anmin import ANMINRegressor, load_model
 from anmin.cli import app
+from anmin.model_file import save_model
 
 QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5", "--json")
 
@@ -274,3 +275,21 @@ def test_a_model_whose_report_was_interrupted(run, tmp_path):
 
 def test_a_report_that_cannot_be_written(run):
     assert run("report", "prices.anmin", "-o", "report.pdf").exit_code == 2
+
+
+def test_a_model_with_an_encoding_is_predicted_reported_and_exported(models, run, tmp_path):
+    old, table = load_model(models / "prices.anmin"), things(80)
+    X = encoded(table)
+    options = {"lam": "auto", "max_iter": 60, "n_networks": 2, "encoding": "auto"}
+    model = ANMINRegressor(4, intervals=True, random_state=0, **options).fit(X, np.sin(X["size"]))
+    assert model._scaling.encoding is not None
+    save_model(model, tmp_path / "new.anmin", old.extra_)
+    new, rows = str(tmp_path / "new.anmin"), str(models / "things.csv")
+    said = pd.read_csv(io.StringIO(run("predict", new, rows, "--std").stdout))
+    mean, std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(said.to_numpy(), np.column_stack([mean, std]))
+    facts = json.loads(run("report", new, "-d", rows, "--json").stdout)
+    assert facts["convergence"]["inputs"] == 3
+    assert run("report", new, "-d", rows, "-o", str(tmp_path / "r.html")).exit_code == 0
+    assert run("export", new, "--to", "c", "-o", str(tmp_path / "m.c")).exit_code == 0
+    assert "COLUMNS" in (tmp_path / "m.c").read_text()

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 import anmin
 from anmin import ANMINClassifier, ANMINRegressor
+from anmin.encoding import Encoding
 from anmin.export import (
     EXPORTS,
     Export,
@@ -52,6 +53,19 @@ def classifier(k=3, slope=0.0):
     ), X
 
 
+def encoded(hinges=5, q=1, target=None, **options):
+    """A model with an encoding, and rows far outside of those that it was fitted to."""
+    X, y = make_data(n=80, d=3, q=q)
+    X[:, 1] = np.round(X[:, 1])
+    given = {"n_networks": 2, "encoding": Encoding.fit(X, None, hinges), "max_iter": 80}
+    kind, y = (ANMINRegressor, y) if target is None else (ANMINClassifier, LABELS[target(y)])
+    frame = pd.DataFrame(X, columns=["in/*", "in*/", "über"])
+    model = kind(4, random_state=0, **given, **options).fit(X if target is None else frame, y)
+    assert model._scaling.encoding is not None
+    assert model.n_hidden_ > 0
+    return model, np.vstack([X, 100 * X[:5], [[1e30, -1e30, 0.0]]])
+
+
 def decision(model, X):
     """Decision values as (n, q), whatever the number of classes."""
     frame = pd.DataFrame(X, columns=model.feature_names_in_)
@@ -71,6 +85,11 @@ MODELS = {
     "no units": constant,
     "two classes": lambda: classifier(2),
     "three classes": lambda: classifier(3, slope=0.2),
+    "encoded": encoded,
+    "clipped": lambda: encoded(hinges=0),
+    "encoded, many outputs": lambda: encoded(q=2, slope=0.1),
+    "encoded, two classes": lambda: encoded(target=lambda y: (y > 3).astype(int)),
+    "encoded, three classes": lambda: encoded(target=lambda y: np.digitize(y, [2.5, 3.5])),
 }
 models = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
@@ -185,8 +204,9 @@ def test_c_gives_the_same(make, dtype, tmp_path):
 
 
 @needs_gcc
-def test_c_needs_no_library_and_no_writable_memory(tmp_path):
-    model, _ = regressor(q=2)
+@pytest.mark.parametrize("make", [lambda: regressor(q=2), encoded], ids=["plain", "encoded"])
+def test_c_needs_no_library_and_no_writable_memory(tmp_path, make):
+    model, _ = make()
     model.to_c(tmp_path / "m.c")
     subprocess.run(
         [GCC, *FLAGS, "-c", "-ffreestanding", "-nostdlib", tmp_path / "m.c", "-o",
@@ -253,6 +273,51 @@ def test_cost_counts_what_there_is():
     assert spent.multiply_adds == 5 * model.n_hidden_
 
 
+def test_cost_counts_the_encoding():
+    model, _ = encoded()
+    d, hinges = 3, len(model._scaling.encoding.column)
+    assert model.A_.shape == (1 + d + hinges, model.n_hidden_)
+    spent = cost(model)
+    layers = model.A_.size + model.B_.size + model.b0_.size
+    assert (spent.inputs, spent.parameters) == (d, layers + 2 * d + 3 * hinges)
+    assert spent.multiply_adds == (d + hinges + 1) * model.n_hidden_ + 9 * d + hinges
+    for dtype, size in {"float32": 4, "float64": 8}.items():
+        text = c_source(model, dtype=dtype)
+        constants = size * (spent.parameters - hinges) + 4 * hinges
+        assert f"Cost: {spent.parameters} numbers ({constants} bytes of constants)" in text
+        assert f"{d + hinges + 8} variables on the stack" in text
+        assert max(map(len, text.splitlines())) <= 100
+
+
+def test_an_encoding_without_room_in_single_precision_is_refused(tmp_path):
+    X, y = make_data(n=80)
+    X = 1e60 * X
+    model = ANMINRegressor(4, encoding="auto", max_iter=20, random_state=0).fit(X, y)
+    assert model._scaling.encoding is not None
+    with pytest.raises(ValueError, match=r"overflow float32|no room in float32"):
+        model.to_c(tmp_path / "m.c")
+    model.to_c(tmp_path / "m.c", dtype="float64")
+
+
+def test_an_encoded_torch_module_is_copied_pickled_and_trained_on():
+    torch = pytest.importorskip("torch")
+    model, X = encoded()
+    module = pickle.loads(pickle.dumps(copy.deepcopy(model.to_torch("float64"))))
+    close(module(torch.tensor(X)).detach().numpy(), expected(model, X), "float64")
+    assert [type(layer).__name__ for layer in module][1:] == ["Linear", "ReLU", "Linear"]
+    module(torch.zeros(1, 3, dtype=torch.float64)).sum().backward()
+    assert module[1].bias.grad is not None
+
+
+def test_by_hand_an_encoded_model_is_two_products():
+    model, X = encoded(q=2)
+    (W1, W2), (b1, b2) = model.coefs_, model.intercepts_
+    assert W1.shape == (model.encode(X).shape[1], model.n_hidden_)
+    by_hand = np.maximum(model.encode(X) @ W1 + b1, 0) @ W2 + b2
+    np.testing.assert_allclose(by_hand, model.predict(X), rtol=1e-9)
+    assert model.n_features_in_ == 3
+
+
 def test_inputs_far_from_zero_are_folded_well():
     X, y = make_data(n=80, d=3)
     far = X + 1e4
@@ -284,9 +349,10 @@ def test_what_is_refused(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["m"]
 
 
-def test_torch_writes_a_program_for_any_number_of_rows(tmp_path):
+@pytest.mark.parametrize("make", [regressor, encoded])
+def test_torch_writes_a_program_for_any_number_of_rows(tmp_path, make):
     torch = pytest.importorskip("torch")
-    model, X = regressor()
+    model, X = make()
     EXPORTS["torch"].write(model, tmp_path / "m.pt2", dtype="float64")
     module = torch.export.load(tmp_path / "m.pt2").module()
     close(module(torch.tensor(X)).detach().numpy(), expected(model, X), "float64")

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
+from anmin.encoding import Encoding
 from anmin.files import LONGEST_HEADER, pack, unpack
 from anmin.model_file import ModelFileError, read_parameters, save_model
 from anmin.model_file.values import encode
@@ -81,6 +82,7 @@ def through(model, path):
         {"standardize": False},
         {"intervals": True},
         {"solver": VarPro(dtype="float32")},
+        {"lam": "auto", "max_iter": 60, "n_networks": 2, "encoding": "auto", "intervals": True},
     ],
     ids=str,
 )
@@ -560,6 +562,77 @@ def test_classes_that_are_wrong(path, value):
     refused(path, pack(facts | {"classes": value}, arrays), "cannot be loaded")
     del facts["classes"]
     refused(path, pack(facts, arrays), "does not say what it predicts")
+
+
+# ---- an encoding --------------------------------------------------------------------------
+
+
+def behind(encoding, **parameters):
+    """A model with an encoding."""
+    options = {"lam": "auto", "n_hidden": 4, "max_iter": 60, "n_networks": 2} | parameters
+    model, X = fitted(encoding=encoding, **options)
+    assert model._scaling.encoding is not None
+    return model, X
+
+
+def test_an_encoding_comes_back_to_the_bit(path):
+    X, _ = make_data(n=60, d=2)
+    given = Encoding.fit(X, None, 5)
+    model, X = behind(given)
+    again = through(model, path)
+    far = np.vstack([X, 1e6 * X])
+    np.testing.assert_array_equal(again.predict(far), model.predict(far))
+    np.testing.assert_array_equal(again.encode(X), model.encode(X))
+    assert again.n_features_in_ == 2
+    assert len(again.A_) == 1 + len(given.inputs)
+    for one in (again.encoding, again._scaling.encoding):
+        for name in ("centre", "scale", "column", "low", "high"):
+            found, expected = getattr(one, name), getattr(given, name)
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(clone(again).fit(*make_data(n=60)).predict(X), model.predict(X))
+
+
+def test_intervals_of_the_output_layer_alone_come_back(path, monkeypatch):
+    monkeypatch.setattr("anmin.inspect.intervals.LARGEST", 20)
+    model, X = behind("auto", intervals=True)
+    again = through(model, path)
+    assert len(again._intervals.root) == model.n_hidden_ + 1
+    for one, other in zip(again.predict(X, True), model.predict(X, True), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_encodings_that_are_wrong(path):
+    model, _ = behind(Encoding.fit(make_data(n=60)[0], None, 5))
+    model.save(path)
+    facts, arrays = contents(path)
+    for prefix in ("encoding_", "given_encoding_"):
+        names = [name for name in arrays if name.startswith(prefix)]
+        assert len(names) == 5
+        for name in names:
+            others = {k: v for k, v in arrays.items() if k != name}
+            refused(path, pack(facts, others), "encoding is incomplete")
+            W = arrays[name]
+            for bad in (np.vstack([W, W]), np.append(W, W[-1]), np.zeros((0, 2**40)), W[:0]):
+                refused(path, pack(facts, arrays | {name: bad}), "shapes of its encoding")
+        for value in (-1.0, 2.0, 0.5, 1e300):
+            column = arrays[f"{prefix}column"].copy()
+            column[0] = value
+            refused(path, pack(facts, arrays | {f"{prefix}column": column}), "belongs to no input")
+        high, low = arrays[f"{prefix}high"], np.full_like(arrays[f"{prefix}low"], -1.7e308)
+        for wrong in (
+            {"scale": np.zeros(2)}, {"scale": np.array([1.0, -1.0])}, {"low": high},
+            {"high": arrays[f"{prefix}low"]}, {"low": low, "high": -low},
+        ):  # fmt: skip
+            bad = {prefix + name: value for name, value in wrong.items()}
+            refused(path, pack(facts, arrays | bad), "a scale or a hinge of its encoding")
+    without = {k: v for k, v in arrays.items() if not k.startswith("encoding_")}
+    path.write_bytes(pack(facts, without))
+    assert load_model(path).n_features_in_ == len(model.A_) - 1  # another model, but a sound one
+    fewer = {
+        f"encoding_{name}": arrays[f"encoding_{name}"][:-1] for name in ("column", "low", "high")
+    }
+    refused(path, pack(facts, arrays | fewer), "does not go with its network")
 
 
 def test_arrays_that_do_not_go_together(path, good):

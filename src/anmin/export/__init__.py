@@ -1,9 +1,11 @@
 """Taking a fitted model elsewhere: to a file, to PyTorch, to ONNX, to C.
 
 Every export computes the network on raw inputs: standardisation is folded into the first layer,
-and an estimator needs nothing else. A regressor exports its outputs, (n, q). A classifier exports
-its decision values to PyTorch and C (outputs minus 1/2: one column for two classes, whose sign
-decides, else one a class, whose largest decides) and probabilities to ONNX.
+before which stands the encoding where there is one. An estimator needs nothing else.
+
+A regressor exports its outputs, (n, q). A classifier exports its decision values to PyTorch and C
+(outputs minus 1/2: one column for two classes, whose sign decides, else one a class, whose largest
+decides) and probabilities to ONNX.
 
 An export is one module that registers an `Export`; the list at the end of this file names the
 modules. The methods `to_NAME` of the estimators and `anmin export --to NAME` come from `EXPORTS`.
@@ -111,7 +113,8 @@ def register(export: Export) -> None:
 def raw_network(model: Any, dtype: str = "float64") -> Network:
     """The network on raw inputs whose outputs are predictions, or decision values.
 
-    A network without hidden units gets one that does nothing: no target has empty layers.
+    With an encoding it acts on the columns of `raw_columns`. A network without hidden units gets
+    one that does nothing: no target has empty layers.
     """
     check_is_fitted(model)
     s, network = model._scaling, model._network
@@ -120,6 +123,31 @@ def raw_network(model: Any, dtype: str = "float64") -> Network:
         network = replace(network, A=np.zeros((p, 1)), B=np.zeros((1, q)))
     shift = 0.5 if hasattr(model, "classes_") else 0.0
     return in_dtype(network.fold(s.x_mean, s.x_scale, s.y_mean - shift), dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """An encoding in numbers of one type: (x − centre) / scale, (x_column − low) / width."""
+
+    centre: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,)
+    column: np.ndarray  # (m,) int64
+    low: np.ndarray  # (m,)
+    width: np.ndarray  # (m,)
+
+
+def raw_columns(model: Any, dtype: str = "float64") -> Columns | None:
+    """What stands before the first layer of `raw_network`; None without an encoding."""
+    e = model._scaling.encoding
+    if e is None:
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        found = (W.astype(dtype) for W in (e.centre, e.scale, e.low, e.high - e.low))
+        centre, scale, low, width = found
+    finite = all(np.isfinite(W).all() for W in (centre, scale, low, width))
+    if not (finite and (scale > 0).all() and (width > 0).all()):
+        raise ValueError(f"the encoding has no room in {dtype}; use dtype='float64'.")
+    return Columns(centre, scale, e.column, low, width)
 
 
 def in_dtype(network: Network, dtype: str) -> Network:
@@ -140,7 +168,7 @@ class Cost:
     inputs: int
     hidden: int
     outputs: int
-    parameters: int  # weights and biases of both layers
+    parameters: int  # weights and biases of both layers, and the numbers of the encoding
     multiply_adds: int  # at most: units that do not fire may be passed over
 
 
@@ -157,7 +185,12 @@ def cost(model: Any) -> Cost:
     """
     check_is_fitted(model)
     d, h, q = model.n_features_in_, model.n_hidden_, model.n_outputs_
-    return Cost(d, h, q, parameters=(d + 1) * h + (h + 1) * q, multiply_adds=(d + q) * h)
+    p = model._scaling.n_inputs + 1
+    parameters, multiply_adds = p * h + (h + 1) * q, (p - 1 + q) * h
+    if model._scaling.encoding is not None:
+        hinges = p - 1 - d
+        parameters, multiply_adds = parameters + 2 * d + 3 * hinges, multiply_adds + 9 * d + hinges
+    return Cost(d, h, q, parameters, multiply_adds)
 
 
 for module in ("c", "frameworks"):  # each registers itself, with what is defined above

@@ -2,7 +2,8 @@
 
     y = v0;  for each hidden unit:  s = w·x + w0;  unless s < 0 (then leaky or nothing):  y += s v
 
-Only additions, multiplications and a comparison a unit, so that it runs on a microcontroller.
+Only additions, multiplications and a comparison a unit, so that it runs on a microcontroller. An
+encoding fills an array of fixed size on the stack first; r ↦ (r + s/r)/2 gives its square roots.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from anmin.export import Export, cost, raw_network, register
+from anmin.encoding import CLIP, FAR
+from anmin.export import Columns, Export, cost, raw_columns, raw_network, register
 from anmin.files import PathLike, write_atomically
 
 FILE = Template("""\
@@ -30,13 +32,13 @@ FILE = Template("""\
    y  $outputs $meaning
 
    Cost: $parameters numbers ($bytes bytes of constants), at most $multiply_adds multiply-adds a
-   call, a few variables on the stack. No allocation, no library, no state. */
+   call, $stack variables on the stack. No allocation, no library, no state. */
 
 #define ${NAME}_INPUTS $inputs
 #define ${NAME}_HIDDEN $hidden
 #define ${NAME}_OUTPUTS $outputs
-
-static const $real ${name}_w[${NAME}_HIDDEN][${NAME}_INPUTS] = {
+$tables
+static const $real ${name}_w[${NAME}_HIDDEN][${NAME}_$columns] = {
 $W
 };
 
@@ -57,20 +59,70 @@ void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS]);
 void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS])
 {
     int i, j, k;
-
+$encode
     for (k = 0; k < ${NAME}_OUTPUTS; k++)
         y[k] = ${name}_v0[k];
     for (j = 0; j < ${NAME}_HIDDEN; j++) {
         $real s = ${name}_w0[j];
 
-        for (i = 0; i < ${NAME}_INPUTS; i++)
-            s += ${name}_w[j][i] * x[i];
+        for (i = 0; i < ${NAME}_$columns; i++)
+            s += ${name}_w[j][i] * $row[i];
         if (s < 0)
             $negative;
         for (k = 0; k < ${NAME}_OUTPUTS; k++)
             y[k] += s * ${name}_v[j][k];
     }
 }
+""")
+
+TABLES = Template("""\
+#define ${NAME}_HINGES $hinges
+#define ${NAME}_COLUMNS (${NAME}_INPUTS + ${NAME}_HINGES)
+
+static const $real ${name}_centre[${NAME}_INPUTS] = {
+$centre
+};
+
+static const $real ${name}_scale[${NAME}_INPUTS] = {
+$scale
+};
+""")
+
+HINGE_TABLES = Template("""
+static const int ${name}_column[${NAME}_HINGES] = {
+$column
+};
+
+static const $real ${name}_low[${NAME}_HINGES] = {
+$low
+};
+
+static const $real ${name}_width[${NAME}_HINGES] = {
+$width
+};
+""")
+
+ENCODE = Template("""\
+    $real z[${NAME}_COLUMNS];
+
+    for (i = 0; i < ${NAME}_INPUTS; i++) {
+        $real t = (x[i] - ${name}_centre[i]) / ${name}_scale[i], u, r;
+
+        t = t < -$far ? -$far : t > $far ? $far : t;
+        u = t / $clip;
+        r = u < -1 ? -u : u > 1 ? u : 1;
+        for (k = 0; k < 5; k++)
+            r = (r + (1 + u * u) / r) / 2;
+        z[i] = t / r;
+    }
+""")
+
+ENCODE_HINGES = Template("""\
+    for (i = 0; i < ${NAME}_HINGES; i++) {
+        $real t = (x[${name}_column[i]] - ${name}_low[i]) / ${name}_width[i];
+
+        z[${NAME}_INPUTS + i] = t < 0 ? 0 : t > 1 ? 1 : t;
+    }
 """)
 
 CLASS = Template("""
@@ -114,11 +166,11 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     """The C file as text."""
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be a C identifier such as 'model'; got {name!r}.")
-    network, spent = raw_network(model, dtype), cost(model)
+    network, spent, columns = raw_network(model, dtype), cost(model), raw_columns(model, dtype)
     real, end, size = ("float", "f", 4) if dtype == "float32" else ("double", "", 8)
     slope = f"s *= {network.A.dtype.type(network.slope)!s}{end}"
     values = {
-        "name": name, "NAME": name.upper(), "real": real, "inputs": len(network.A) - 1,
+        "name": name, "NAME": name.upper(), "real": real, "inputs": spent.inputs,
         "hidden": len(network.B), "outputs": len(network.b0), "parameters": spent.parameters,
         "bytes": size * spent.parameters, "multiply_adds": spent.multiply_adds,
         "names": comment(getattr(model, "feature_names_in_", ())),
@@ -127,6 +179,7 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
         "V": "\n".join(braces(row, end) for row in network.B), "v0": numbers(network.b0, end),
         "negative": slope if network.slope else "continue",
     }  # fmt: skip
+    values |= PLAIN if columns is None else encoding_values(columns, values, end)
     if not hasattr(model, "classes_"):
         return FILE.substitute(values, declared="", meaning="predictions")
     two = len(model.classes_) == 2
@@ -135,6 +188,33 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     declared = f"\n     int {name}_class(const {real} x[{values['inputs']}]);"
     main = FILE.substitute(values, declared=declared, meaning=meaning)
     return main + CLASS.substitute(values)
+
+
+PLAIN = {
+    "stack": "a few", "tables": "", "encode": "", "columns": "INPUTS", "row": "x",
+}  # fmt: skip
+
+
+def encoding_values(columns: Columns, values: dict[str, Any], end: str) -> dict[str, Any]:
+    """What an encoding adds to the file."""
+    m = len(columns.column)
+    parts: dict[str, Any] = {
+        name: numbers(getattr(columns, name), end) for name in ("centre", "scale", "low", "width")
+    }
+    parts |= {
+        "column": numbers(columns.column, ""), "hinges": m,
+        "far": f"{FAR:.1f}{end}", "clip": f"{CLIP:.1f}{end}",
+    }  # fmt: skip
+    some = values | parts
+    tables, encode = (TABLES, HINGE_TABLES), (ENCODE, ENCODE_HINGES)
+    return {
+        "stack": len(columns.centre) + m + 8,
+        "tables": "".join(part.substitute(some) for part in tables[: 2 if m else 1]),
+        "encode": "".join(part.substitute(some) for part in encode[: 2 if m else 1]),
+        "columns": "COLUMNS",
+        "row": "z",
+        "bytes": values["bytes"] - (values["bytes"] // values["parameters"] - 4) * m,
+    }
 
 
 def numbers(values: np.ndarray, end: str) -> str:

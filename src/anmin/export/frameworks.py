@@ -1,8 +1,8 @@
 """A fitted network for other frameworks: as a PyTorch module or program, and as an ONNX file.
 
-    X (rows, d) ─ Gemm ─ Relu ─ Gemm ─▶ y                        regressor
-                                └─ Softmax ─▶ probabilities      classifier
-                                └─ ArgMax  ─▶ index
+    X (rows, d) ─ (encoding) ─ Gemm ─ Relu ─ Gemm ─▶ y                    regressor
+                                             └─ Softmax ─▶ probabilities  classifier
+                                             └─ ArgMax  ─▶ index
 
 A leaky ReLU is Max(P, slope P) in ONNX: LeakyRelu has no double precision in common runtimes. A
 classifier's temperature, and the second column that two classes need, are in the last Gemm.
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anmin.export import Export, in_dtype, raw_network, register
+from anmin.encoding import CLIP, FAR
+from anmin.export import Columns, Export, in_dtype, raw_columns, raw_network, register
 from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
 
@@ -43,7 +44,8 @@ def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
     network = raw_network(model)
     if classes is not None:
         network = logits(network, model._temperature)
-    graph = make_graph(in_dtype(network, dtype), dtype, classes is not None)
+    columns = raw_columns(model, dtype)
+    graph = make_graph(in_dtype(network, dtype), columns, dtype, classes is not None)
     opsets = [helper.make_opsetid("", OPSET)]
     proto = helper.make_model(graph, producer_name="anmin", opset_imports=opsets)
     proto.ir_version = IR_VERSION
@@ -62,21 +64,23 @@ def logits(network: Network, temperature: float) -> Network:
     return replace(network, B=temperature * B, b0=temperature * b0)
 
 
-def make_graph(network: Network, dtype: str, classify: bool) -> Any:
+def make_graph(network: Network, columns: Columns | None, dtype: str, classify: bool) -> Any:
     """The graph of the picture above."""
     from onnx import TensorProto, numpy_helper
     from onnx.helper import make_graph, make_node, make_tensor_value_info
 
     kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
-    d, q, last = len(network.A) - 1, len(network.b0), "scores" if classify else "y"
+    q, last = len(network.b0), "scores" if classify else "y"
+    d = len(network.A) - 1 if columns is None else len(columns.centre)
     layers = {"W": network.A[1:], "w": network.A[0], "V": network.B, "v": network.b0}
     act = [make_node("Relu", ["P"], ["S"])]
     if network.slope:
         layers["slope"] = np.array(network.slope, dtype=dtype)
         act = [make_node("Mul", ["P", "slope"], ["leak"]), make_node("Max", ["P", "leak"], ["S"])]
+    before, row = ([], "X") if columns is None else encoding_nodes(columns, layers)
     weights = [numpy_helper.from_array(np.asarray(W, order="C"), k) for k, W in layers.items()]
-    first, second = (["X", "W", "w"], ["P"]), (["S", "V", "v"], [last])
-    nodes = [make_node("Gemm", *first), *act, make_node("Gemm", *second)]
+    first, second = ([row, "W", "w"], ["P"]), (["S", "V", "v"], [last])
+    nodes = [*before, make_node("Gemm", *first), *act, make_node("Gemm", *second)]
     outputs = [make_tensor_value_info("y", kind, ["rows", q])]
     if classify:
         nodes.append(make_node("Softmax", [last], ["probabilities"], axis=1))
@@ -89,10 +93,38 @@ def make_graph(network: Network, dtype: str, classify: bool) -> Any:
     return make_graph(nodes, "anmin", inputs, outputs, weights)
 
 
+def encoding_nodes(columns: Columns, layers: dict[str, np.ndarray]) -> tuple[list[Any], str]:
+    """The nodes from X to the columns of an encoding, whose name is the second; see `Encoding`."""
+    from onnx.helper import make_node
+
+    real = columns.centre.dtype.type
+    numbers = {"far": FAR, "near": -FAR, "clip": CLIP, "zero": 0.0, "one": 1.0}
+    layers |= {name: np.array(real(value)) for name, value in numbers.items()}
+    layers |= {"centre": columns.centre, "scale": columns.scale}
+    steps = [
+        ("Sub", "X centre", "from_centre"), ("Div", "from_centre scale", "z"),
+        ("Clip", "z near far", "t"), ("Div", "t clip", "u"), ("Mul", "u u", "uu"),
+        ("Add", "uu one", "under_root"), ("Sqrt", "under_root", "root"),
+        ("Div", "t root", "clipped"),
+    ]  # fmt: skip
+    nodes = [make_node(kind, given.split(), [made]) for kind, given, made in steps]
+    if not len(columns.column):
+        return nodes, "clipped"
+    layers |= {"column": columns.column, "low": columns.low, "width": columns.width}
+    steps = [
+        ("Sub", "of_hinge low", "from_low"), ("Div", "from_low width", "t_hinge"),
+        ("Clip", "t_hinge zero one", "hinges"),
+    ]  # fmt: skip
+    nodes += [make_node("Gather", ["X", "column"], ["of_hinge"], axis=1)]
+    nodes += [make_node(kind, given.split(), [made]) for kind, given, made in steps]
+    return [*nodes, make_node("Concat", ["clipped", "hinges"], ["Z"], axis=1)], "Z"
+
+
 def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     """The network as a `torch.nn.Sequential` on raw inputs: (n, d) → (n, n_outputs_).
 
-    A classifier's outputs are its decision values.
+    A classifier's outputs are its decision values. An encoding is a first layer without weights
+    to train.
 
     >>> from anmin import ANMINRegressor
     >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
@@ -100,10 +132,14 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     """
     from torch import nn
 
-    network = raw_network(model, dtype)
+    network, columns = raw_network(model, dtype), raw_columns(model, dtype)
     hidden, output = linear(network.A[1:], network.A[0]), linear(network.B, network.b0)
     act = nn.LeakyReLU(network.slope) if network.slope else nn.ReLU()
-    return nn.Sequential(hidden, act, output)
+    if columns is None:
+        return nn.Sequential(hidden, act, output)
+    from anmin.export.torch_encoding import EncodedColumns
+
+    return nn.Sequential(EncodedColumns(columns), hidden, act, output)
 
 
 def linear(W: np.ndarray, bias: np.ndarray) -> torch.nn.Linear:

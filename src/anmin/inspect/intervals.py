@@ -14,6 +14,11 @@ output k is J_k = [Z ∘ (b_k ⊗ 1), S], zero for the other outputs' weights, s
 made of ZᵀZ, ZᵀS and SᵀS, and those of the sums of one `PatternPass`. A weight counts as so many
 rows, as everywhere.
 
+Several networks in one are not as free as their weights, and many columns of an encoding would make
+H too large. There the hidden layer is held fixed: H = SᵀS + nΛ for each output, with as many
+unknowns as units, and std_k(x)² = σ_k² (1 + s(x)ᵀ H⁻¹ s(x)). As that leaves out how far the hinges
+may move, all σ_k² get one factor: the mean of Σ_k std_k² over the rows is the held-out error.
+
 The firing pattern is held fixed and the noise is one number an output. So intervals are right on
 average over the rows, not for each of them where the noise varies, and too narrow where the rows
 are few for the weights (83 % instead of 90 % in a trial with 2.5 rows a weight).
@@ -43,7 +48,7 @@ CHUNK = 2**22  # numbers of J at a time
 class Intervals:
     """What the standard deviations need beside the network."""
 
-    root: np.ndarray  # R: (unknowns, unknowns)
+    root: np.ndarray  # R: (unknowns, unknowns); (h + 1, h + 1) for noise 1, the hidden layer fixed
     noise: np.ndarray  # σ²: (q,)
 
     def std(self, network: Network, X: np.ndarray) -> np.ndarray:
@@ -57,6 +62,9 @@ class Intervals:
         (h, q), n = B.shape, len(X)
         P = X @ network.A[1:] + network.A[0]  # (n, h)
         S = np.column_stack([np.maximum(P, slope * P), np.ones(n)])  # (n, h + 1)
+        if len(self.root) < hidden + (h + 1) * q:
+            V = S @ self.root
+            return np.sqrt(np.outer(1 + (V * V).sum(axis=1), self.noise))
         G = np.where(P > 0, 1.0, slope)
         X1 = np.column_stack([np.ones(n), X])  # (n, p)
         variance = np.empty((n, q))
@@ -72,10 +80,18 @@ def output_block(hidden: int, h: int, k: int) -> slice:
     return slice(hidden + k * (h + 1), hidden + (k + 1) * (h + 1))
 
 
-def check_size(p: int, h: int, q: int) -> None:
-    """Refuse before the fit what would be too large after it."""
+def check_size(p: int, h: int, q: int, one: bool = True) -> None:
+    """Refuse before the fit what would be too large after it.
+
+    `one` network on plain inputs has both layers in H; of others the output layer is enough.
+    """
+    if not one and h >= LARGEST:
+        raise ValueError(
+            f"intervals=True needs fewer than {LARGEST:,} hidden units in all networks together, "
+            f"and there may be {h:,}; use a smaller n_networks or n_hidden, or intervals=False."
+        )
     unknowns = p * h + (h + 1) * q
-    if unknowns > LARGEST:
+    if one and unknowns > LARGEST:
         raise ValueError(
             f"intervals=True needs at most {LARGEST:,} weights and this network may have "
             f"{unknowns:,} ({p - 1} inputs, {h} hidden units, {q} outputs); use "
@@ -86,6 +102,8 @@ def check_size(p: int, h: int, q: int) -> None:
 def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     """Intervals for a finished fit in the units of y, from two passes over its rows."""
     network, unit = fit.network, problem.source.scaling.y_scale
+    if fit.networks > 1 or network.A.size + network.B.size + network.b0.size > LARGEST:
+        return with_hidden_fixed(problem, fit)
     sums = JacobianSums.of(problem, network)
     h, q = network.B.shape
     penalty = np.full(sums.size, sums.n * fit.lam)
@@ -93,13 +111,29 @@ def fit_intervals(problem: Problem, fit: Fit) -> Intervals:
     H = sums.weighted(np.ones(q))
     H[np.diag_indices_from(H)] += penalty
     T, jitter = inverse_root(H)
-    noise = estimate_noise(problem, network, sums, T.T @ T)
+    noise = estimate_noise(problem, network, sums.n, sums.degrees(T.T @ T))
     if q == 1:
         return Intervals(np.sqrt(noise) * T.T, noise)
     K = sums.weighted(noise)
     noises = np.concatenate([np.full(sums.hidden, noise.min()), np.repeat(noise, h + 1)])  # Σ
     K[np.diag_indices_from(K)] += noises * (penalty + jitter)
     return Intervals(T.T @ bounded_root(T @ K @ T.T, noise.min(), noise.max()), noise)
+
+
+def with_hidden_fixed(problem: Problem, fit: Fit) -> Intervals:
+    """Intervals from the output layer and the held-out error."""
+    be, network, unit = problem.backend, fit.network, problem.source.scaling.y_scale
+    stats = problem.source.reduce(OutputPass(be.double(network.A), network.slope))
+    StS = be.to_numpy(stats.StS)
+    penalty = np.full(len(StS), stats.n * fit.lam)
+    penalty[-1] /= unit
+    T, _ = inverse_root(StS + np.diag(penalty))
+    degrees = float(((T.T @ T) * StS).sum())
+    noise = estimate_noise(problem, network, stats.n, np.full(len(network.b0), degrees))
+    expected = noise.sum() * (1 + degrees / stats.n)
+    if fit.path and expected > 0:
+        noise *= min(step.held_out_mse for step in fit.path) / expected
+    return Intervals(T.T, noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,18 +232,16 @@ def bounded_root(E: np.ndarray, least: float, largest: float) -> np.ndarray:
         return vectors * np.sqrt(np.clip(values, least, largest))
 
 
-def estimate_noise(
-    problem: Problem, network: Network, sums: JacobianSums, inverse: np.ndarray
-) -> np.ndarray:
-    """σ_k² for each output."""
+def estimate_noise(problem: Problem, network: Network, n: float, degrees: np.ndarray) -> np.ndarray:
+    """σ_k² for each output, of which the fit takes so many degrees of freedom."""
     be, unit = problem.backend, problem.source.scaling.y_scale
     W = be.asarray(np.vstack([network.B, network.b0]))
     at = ResidualPass(be.asarray(network.A), W, network.slope)
     squares = be.to_numpy(problem.source.reduce(SquaredErrorPass(at, unit)))
-    left = sums.n - sums.degrees(inverse)
+    left = n - degrees
     if left.min() < 1:
         warnings.warn(
-            f"{sums.n:g} rows leave no freedom to tell noise from fit; the standard deviations "
+            f"{n:g} rows leave no freedom to tell noise from fit; the standard deviations "
             "are too small. Raise lam or use fewer hidden units; weights count as rows.",
             UserWarning,
             stacklevel=5,

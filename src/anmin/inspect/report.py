@@ -95,7 +95,7 @@ def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
     status, message = status_of(fit, found.cosine)
     return Report(
         status=status, message=message,
-        rows=n, inputs=p - 1, outputs=q, input_spread=found.spread,
+        rows=n, inputs=problem.source.scaling.n_features, outputs=q, input_spread=found.spread,
         lam=fit.lam, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
         loss=found.loss * s**2, mse=found.mse * s**2,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,

@@ -161,7 +161,7 @@ def single_gain(r: Report) -> float:
 
 
 def weights(r: Report) -> int:
-    return r.units * (r.inputs + 1 + r.outputs) + r.outputs
+    return r.unknowns + (r.units + 1) * r.outputs
 
 
 def number(value: float) -> str:

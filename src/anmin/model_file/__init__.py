@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import fields
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anmin import files
+from anmin.encoding import Encoding
 from anmin.files import Arrays, Facts, ModelFileError, PathLike, natural, require
 from anmin.history import Fit, PathStep, Step
 from anmin.inspect.intervals import Intervals
@@ -75,6 +77,7 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
     values.check_extra(extra)
     arrays: Arrays = {name: getattr(model._network, name) for name in ("A", "B", "b0")}
     arrays |= {name: getattr(model._scaling, name) for name in ("x_mean", "x_scale", "y_mean")}
+    arrays |= encoding_arrays("encoding_", model._scaling.encoding)
     if getattr(model, "_intervals", None) is not None:
         arrays |= {"interval_root": model._intervals.root, "noise": model._intervals.noise}
     facts = {"parameters": keep_parameters(model, arrays), "extra": extra}
@@ -108,6 +111,8 @@ def keep_parameters(model: Any, arrays: Arrays) -> Facts:
         try:
             if name == "init" and not isinstance(value, str):
                 arrays["init"] = np.asarray(value, dtype=np.float64)
+            elif isinstance(value, Encoding):
+                arrays |= encoding_arrays("given_encoding_", value)
             else:
                 kept[name] = values.encode(value)
         except TypeError:
@@ -118,6 +123,13 @@ def keep_parameters(model: Any, arrays: Arrays) -> Facts:
                 stacklevel=4,
             )
     return kept
+
+
+def encoding_arrays(prefix: str, encoding: Encoding | None) -> Arrays:
+    """The arrays of an encoding, where there is one."""
+    if encoding is None:
+        return {}
+    return {prefix + field.name: getattr(encoding, field.name) for field in fields(encoding)}
 
 
 def target_facts(model: Any) -> Facts:
@@ -170,7 +182,7 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     model._adopt(Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path), scaling)
     report = facts.get("report", "missing")
     model._report = None if report is None else values.read_record(report, "report", Report)
-    read_names(model, facts, len(scaling.x_mean))
+    read_names(model, facts, scaling.n_features)
     read_target(model, facts, len(network.b0))
     model._intervals = read_intervals(network, arrays)
     require(not arrays, f"it holds arrays that are unknown here: {', '.join(arrays):.60}")
@@ -192,7 +204,29 @@ def read_network(facts: Facts, arrays: Arrays) -> tuple[Network, Scaling]:
     slope, y_scale = number(facts, "slope"), number(facts, "y_scale")
     require(0 <= slope < 1, f"its slope is {slope:g}")
     require(bool((x_scale > 0).all()) and y_scale > 0, "a scale is not positive")
-    return Network(A, B, b0, slope), Scaling(x_mean, x_scale, y_mean, y_scale)
+    encoding = read_encoding("encoding_", arrays)
+    columns = p - 1 if encoding is None else len(encoding.inputs)
+    require(columns == p - 1, "its encoding does not go with its network")
+    return Network(A, B, b0, slope), Scaling(x_mean, x_scale, y_mean, y_scale, encoding)
+
+
+def read_encoding(prefix: str, arrays: Arrays) -> Encoding | None:
+    """The encoding whose arrays have this prefix, where the file has one."""
+    names = [prefix + field.name for field in fields(Encoding)]
+    if not any(name in arrays for name in names):
+        return None
+    require(all(name in arrays for name in names), "its encoding is incomplete")
+    centre, scale, column, low, high = (arrays.pop(name) for name in names)
+    agree = centre.ndim == column.ndim == 1 and centre.shape == scale.shape and len(centre) > 0
+    agree = agree and column.shape == low.shape == high.shape
+    require(agree, "the shapes of its encoding do not agree")
+    whole = (column == np.floor(column)) & (column >= 0) & (column < len(centre))
+    require(bool(whole.all()), "a hinge of its encoding belongs to no input")
+    with np.errstate(over="ignore"):
+        width = high - low
+    good = bool((scale > 0).all() and (width > 0).all() and np.isfinite(width).all())
+    require(good, "a scale or a hinge of its encoding is not positive")
+    return Encoding(centre, scale, column.astype(np.int64), low, high)
 
 
 def read_parameters(cls: Any, facts: Facts, arrays: Arrays) -> Facts:
@@ -205,6 +239,8 @@ def read_parameters(cls: Any, facts: Facts, arrays: Arrays) -> Facts:
     found = {name: values.decode(value) for name, value in kept.items()}
     if "init" in arrays:
         found["init"] = arrays.pop("init")
+    if (encoding := read_encoding("given_encoding_", arrays)) is not None:
+        found["encoding"] = encoding
     moved = {name: found.pop(name) for name in MOVED if name in found and name not in known}
     solver = with_moved(found.get("solver", cls().solver), moved)
     return found | {"solver": solver}
@@ -240,7 +276,8 @@ def read_intervals(network: Network, arrays: Arrays) -> Intervals | None:
     if root is None or noise is None:
         return None
     size = network.A.size + network.B.size + network.b0.size
-    good = root.shape == (size, size) and noise.shape == network.b0.shape
+    units = len(network.B) + 1  # where the output layer alone is uncertain
+    good = root.shape in ((size, size), (units, units)) and noise.shape == network.b0.shape
     require(good and bool((noise >= 0).all()), "its intervals do not go with its network")
     return Intervals(root, noise)
 

@@ -185,6 +185,11 @@ class Scaling:
         """Inputs of the network, without the leading column."""
         return len(self.x_mean)
 
+    @property
+    def n_features(self) -> int:
+        """Columns of raw X."""
+        return self.n_inputs if self.encoding is None else len(self.encoding.centre)
+
     def on(self, backend: Backend) -> Scaling:
         """The same, with arrays of a backend, in full precision."""
         x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
@@ -204,6 +209,7 @@ class Scaling:
 
     def encoded_by(self, encoding: Encoding, X: np.ndarray, weight: np.ndarray | None) -> Scaling:
         """The same behind an encoding, whose columns get deviation 1 on the rows X."""
+        encoding.check(X.shape[1])
         x = Moments.of(encoding(X), weight)
         scale = np.where(x.deviation > x.rounding + 1e-9, x.deviation, 1.0) / encoding.share()
         return replace(self, x_mean=x.mean, x_scale=scale, encoding=encoding)
