@@ -245,10 +245,11 @@ def demo(
     """
     from anmin import demo as shape
     from anmin.cli.progress import FitProgress
+    from anmin.engine import listening
 
     check_output(output, shape.FORMATS)
-    with FitProgress() as progress:
-        result = shape.run(shape.DemoSettings(seed=seed), progress.notify)
+    with FitProgress() as progress, listening(progress.hear):
+        result = shape.run(shape.DemoSettings(seed=seed), progress.begin)
     with interruptible():
         shape.draw(result, output)
     if as_json:

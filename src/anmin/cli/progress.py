@@ -37,13 +37,6 @@ class FitProgress(Progress):
             self.remove_task(self.line)
         self.line = self.add_task(what, total=None, standing="")
 
-    def notify(self, what: str, share: float) -> None:
-        """A share of some work is done; 0 begins it."""
-        if share == 0:
-            self.begin(what)
-        elif self.line is not None:
-            self.update(self.line, total=1.0, completed=share)
-
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
         if self.line is not None:

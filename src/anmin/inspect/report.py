@@ -7,7 +7,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from anmin.history import Fit
-from anmin.inspect.audit import Audit, audit
+from anmin.inspect.audit import audit
 from anmin.inspect.report_text import SMALL, advice, as_text
 from anmin.solvers.problem import Problem
 from anmin.status import Status
@@ -38,7 +38,6 @@ class Report:
     rows: int
     inputs: int
     outputs: int
-    input_spread: float  # the largest input over the least deviation of one; 1 if standardised
     lam: float
     lam_chosen: bool  # on held-out rows
 
@@ -92,10 +91,11 @@ def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
     n, p, q = problem.source.shape
     s = problem.source.scaling.y_scale  # the problem has y/s
     found = audit(problem, fit.network.scaled(1 / s), asked)
+    system = found.system
     status, message = status_of(fit, found.cosine)
     return Report(
         status=status, message=message,
-        rows=n, inputs=p - 1, outputs=q, input_spread=found.spread,
+        rows=n, inputs=p - 1, outputs=q,
         lam=fit.lam, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
         loss=found.loss * s**2, mse=found.mse * s**2,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,
@@ -104,7 +104,8 @@ def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
         steps=len(fit.history) - 1, seconds=fit.history[-1].seconds, late_gain=late_gain(fit),
         units_asked=asked, units=fit.network.A.shape[1],
         removed=fit.removed_dead + fit.removed_off + fit.removed_duplicates,
-        unknowns=fit.network.A.size, **of_system(found),
+        unknowns=fit.network.A.size, system_rows=system.rows, system_note=system.note,
+        system_rank=system.rank, system_condition=system.condition, hidden_gain=system.gain,
     )  # fmt: skip
 
 
@@ -129,18 +130,3 @@ def late_gain(fit: Fit) -> float:
     steps = fit.history
     before = min(step.loss for step in steps[: len(steps) - ceil((len(steps) - 1) / 10)])
     return 1 - fit.loss / before if before > fit.loss else 0.0
-
-
-def of_system(found: Audit) -> dict[str, Any]:
-    """The hidden system, or why it was not formed."""
-    system = found.system
-    if system is None:
-        names = ("system_rank", "system_condition", "hidden_gain")
-        return dict.fromkeys(names) | {"system_rows": 0, "system_note": found.unformed}
-    return {
-        "system_rows": system.rows,
-        "system_note": "",
-        "system_rank": system.rank,
-        "system_condition": finite(system.condition),
-        "hidden_gain": system.gain,
-    }

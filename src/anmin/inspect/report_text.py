@@ -17,7 +17,6 @@ WIDTH, LABEL = 96, 14  # characters of a line, and of its label
 SMALL = 1e-3  # of the loss: what could still be gained at a minimum
 SINGULAR = 1e12  # condition number from which half the digits are lost
 MANY = 0.1  # share of the units
-SPREAD = 100.0  # between inputs that should be standardised
 PLENTY = 20  # rows a weight with which more units can be afforded
 UNEXPLAINED = 0.1  # share of the variance that calls for more units
 AT_FLOOR = 0.1  # distance to the floor, relative
@@ -35,7 +34,7 @@ def advice(report: Report) -> tuple[str, ...]:
     >>> any("lam" in line for line in report.advice)
     True
     """
-    return (*on_time(report), *on_scale(report), *on_units(report))
+    return (*on_time(report), *on_penalty(report), *on_units(report))
 
 
 def on_time(r: Report) -> Iterator[str]:
@@ -58,12 +57,7 @@ def on_time(r: Report) -> Iterator[str]:
         )
 
 
-def on_scale(r: Report) -> Iterator[str]:
-    if r.input_spread > SPREAD:
-        yield (
-            "Standardise X (standardize=True): one input is "
-            f"{r.input_spread:,.0f} times as large as another varies."
-        )
+def on_penalty(r: Report) -> Iterator[str]:
     if r.system_rows and (r.system_condition or SINGULAR) >= SINGULAR:
         what = "is singular" if r.system_condition is None else f"has {condition(r)}"
         yield (
