@@ -136,44 +136,25 @@ def report(
 
 def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
     """Write the page, and print the numbers or a short text."""
-    from anmin.cli.page import report_page
+    from anmin.cli.measures import LABELS, error_lines
+    from anmin.cli.page import convergence_lines, report_page
     from anmin.files import write_atomically
 
     if output is not None:
         page = report_page(subject).encode()
         with interruptible():
             write_atomically(output, page)
+    report, cost, console = subject.model._report, subject.cost(), plain_console()
     if as_json:
-        print_json(summary(subject))
+        found = {"errors": subject.errors(), "cost": cost}
+        print_json(found | {"convergence": report and report.as_dict()})
     elif output is None:
-        print_report(subject)
+        lines = [*error_lines(subject.errors())]
+        lines.append(", ".join(f"{value:,} {LABELS[name]}" for name, value in cost.items()))
+        lines.append(str(report) if report else ": ".join(*convergence_lines(subject.model)))
+        console.print("\n".join(lines))
     else:
         typer.echo(f"The report is in {output}")
-
-
-def summary(subject: "Subject") -> dict[str, Any]:
-    """The page as numbers."""
-    report = subject.model._report
-    return {
-        "errors": subject.errors(),
-        "cost": subject.cost(),
-        "convergence": report and report.as_dict(),
-    }
-
-
-def print_report(subject: "Subject") -> None:
-    """The page as a short text."""
-    from anmin.cli.measures import LABELS, error_lines
-    from anmin.cli.page import convergence_lines
-
-    facts, console = summary(subject), plain_console()
-    for line in error_lines(facts["errors"]):
-        console.print(line)
-    console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
-    if facts["convergence"]:
-        console.print(str(subject.model.report()))
-    else:
-        console.print(": ".join(*convergence_lines(subject.model)))
 
 
 # ---- export -------------------------------------------------------------------------------------
