@@ -18,8 +18,7 @@ from sklearn.exceptions import NotFittedError
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.history import Fit
 from anmin.inspect import Report, audit
-from anmin.inspect.report import status_of
-from anmin.inspect.report_text import SMALL
+from anmin.inspect.report import SMALL, status_of
 from anmin.model_file import ModelFileError
 from anmin.model_file.values import read_record
 from anmin.solvers import Algorithm1, Problem, VarPro

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from anmin.cli.app import (
     DataArgument,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from anmin.base import BaseANMIN
     from anmin.cli.page import Subject
-    from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
 
@@ -221,8 +219,8 @@ def demo(
 ) -> None:
     """Fit the signed distance field of a shape, against scikit-learn's MLPRegressor.
 
-    Needs no network and no data, and takes under a minute. Prints a table of
-    errors, seconds and parameters, and writes one picture.
+    Needs no network and no data, and takes under a minute. Prints errors,
+    seconds and parameters, and writes one picture.
     """
     from anmin import demo as shape
     from anmin.cli.progress import FitProgress
@@ -235,18 +233,11 @@ def demo(
         shape.draw(result, output)
     if as_json:
         print_json(result.as_dict() | {"picture": str(output)})
-    else:
-        plain_console().print(score_table(result), f"The picture is in {output}", sep="\n")
-
-
-def score_table(result: "Demo") -> Table:
-    """A row for each method."""
-    side, n_hidden = result.settings.side, result.settings.n_hidden
-    title = f"Signed distance field, {side} × {side} pixels, {n_hidden} hidden units"
-    table = Table("method", title=title)
-    for name in ("train MSE", "test MSE", "seconds", "parameters"):
-        table.add_column(name, justify="right")
+        return
+    console = plain_console()
     for fit in result.fits:
-        errors = (f"{fit.train_mse:.3f}", f"{fit.test_mse:.3f}")
-        table.add_row(fit.method, *errors, f"{fit.seconds:.1f}", str(fit.parameters))
-    return table
+        errors = f"train MSE {fit.train_mse:.3f}, test MSE {fit.test_mse:.3f}"
+        console.print(
+            f"{fit.method}: {errors}, {fit.seconds:.1f} seconds, {fit.parameters} parameters"
+        )
+    console.print(f"The picture is in {output}")
