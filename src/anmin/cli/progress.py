@@ -51,10 +51,9 @@ def standing(step: Step) -> str:
     >>> standing(step)
     'descending: loss 0.25'
     """
-    if step.phase == "path" and isfinite(step.held_out_mse):
-        error = f"held-out error {step.held_out_mse:.4g} at lam = {step.lam:.3g}"
-    elif isfinite(step.held_out_mse):
-        error = f"loss {step.loss:.4g}, held-out error {step.held_out_mse:.4g}"
-    else:
-        error = f"loss {step.loss:.4g}"
+    error = f"loss {step.loss:.4g}"
+    if isfinite(step.held_out_mse):
+        error += f", held-out error {step.held_out_mse:.4g}"
+    if step.phase == "path":
+        error += f" at lam = {step.lam:.3g}"
     return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"
