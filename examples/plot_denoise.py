@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from anmin import ANMINRegressor
-from anmin.datasets import draw_shape, image_patches
+from anmin.datasets import draw_shape
 
 SIDE, SIZE, NOISE = 160, 7, 100.0
 rng = np.random.default_rng(0)
@@ -34,7 +34,12 @@ def noisy(pixels):
     return pixels + NOISE * rng.normal(size=pixels.shape)
 
 
-clean = np.vstack([image_patches(drawing(), SIZE, step=6) for _ in range(8)])  # (5408, 49)
+def patches_of(image, step):
+    windows = np.lib.stride_tricks.sliding_window_view(image, (SIZE, SIZE))
+    return windows[::step, ::step].reshape(-1, SIZE * SIZE)
+
+
+clean = np.vstack([patches_of(drawing(), 6) for _ in range(8)])  # (5408, 49)
 patches = noisy(clean)
 
 # %%

@@ -1,10 +1,9 @@
-"""Data sets made from a formula, from a shape drawn in code, or from a user's own image.
+"""Data sets made from a formula, or from a shape drawn in code.
 
 make_sin         y = sin ‖x‖² for x ~ N(0, I) in d dimensions: ‖x‖² has mean d and deviation √(2d),
                  so the waves get narrower against the spread of the points as d grows
 draw_shape       strokes of a brush  →  mask
 signed_distance  mask  →  (row, column) ↦ distance to the outline in pixels, negative inside
-image_patches    grey image  →  its patches at every third row and column
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt
 from sklearn.utils import check_random_state
 
-__all__ = ["draw_shape", "image_patches", "make_sin", "signed_distance"]
+__all__ = ["draw_shape", "make_sin", "signed_distance"]
 
 # A cat in seven strokes of the brush: where each starts, bends and ends (right, down),
 # and the brush's radius at both ends, all as parts of the picture's side.
@@ -88,31 +87,6 @@ def signed_distance(mask: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.fl
     field = distance_transform_edt(~mask) - distance_transform_edt(mask)
     X = np.indices(mask.shape).reshape(2, -1).T
     return X.astype(np.float64), field.ravel()
-
-
-def image_patches(image: ArrayLike, size: int = 15, step: int = 3) -> NDArray[np.float64]:
-    """Square patches of a grey image (rows, cols) as rows of a matrix, (n, size²).
-
-    Corners are at range(0, n - size, step) in each direction, row by row, as in the paper.
-
-    >>> import numpy as np
-    >>> image_patches(np.arange(12).reshape(3, 4), size=2, step=1).tolist()
-    [[0.0, 1.0, 4.0, 5.0], [1.0, 2.0, 5.0, 6.0]]
-    """
-    pixels = np.asarray(image, dtype=np.float64)
-    if pixels.ndim != 2:
-        raise ValueError(
-            f"The image has shape {pixels.shape}; expected (rows, cols) of grey levels. Turn a "
-            "coloured array to grey first: image[..., :3].mean(axis=2)."
-        )
-    rows, cols = pixels.shape
-    if min(rows, cols) <= size:
-        raise ValueError(
-            f"The image has {rows} × {cols} pixels; patches of {size} × {size} need at least "
-            f"{size + 1} each way."
-        )
-    windows = np.lib.stride_tricks.sliding_window_view(pixels, (size, size))
-    return windows[: rows - size : step, : cols - size : step].reshape(-1, size * size)
 
 
 def make_sin(

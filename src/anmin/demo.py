@@ -26,11 +26,9 @@ from threadpoolctl import threadpool_limits
 
 from anmin import ANMINRegressor
 from anmin.datasets import draw_shape, signed_distance
-from anmin.engine import listening
 from anmin.files import open_atomically
 
 Array = NDArray[np.float64]
-Notify = Callable[[str, float], None]  # method, share of its work that is done
 Trained = tuple[Callable[[Array], Array], int, float, Array]  # predict, parameters, seconds, curve
 
 OURS, ADAM = "ANMINRegressor", "MLPRegressor, Adam"
@@ -77,18 +75,20 @@ class Demo:
         return {"settings": asdict(self.settings), "results": rows}
 
 
-def run(settings: DemoSettings, notify: Notify) -> Demo:
-    """Build the data, fit both methods, and score them on the rows held out."""
+def run(settings: DemoSettings, begin: Callable[[str], object]) -> Demo:
+    """Build the data, fit both methods, and score them on the rows held out.
+
+    `begin` is told the name of each method before its fit.
+    """
     X, y = signed_distance(draw_shape(settings.side))
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=0.2, random_state=settings.seed
     )
     shape, fits = (settings.side, settings.side), []
     for method, train in ((OURS, train_ours), (ADAM, train_adam)):
-        notify(method, 0.0)
+        begin(method)
         with threadpool_limits(1):  # the fastest for matrices as small as these, and fair
-            predict, size, seconds, curve = train(X_train, y_train, settings, notify)
-        notify(method, 1.0)
+            predict, size, seconds, curve = train(X_train, y_train, settings)
         train_mse = float(mean_squared_error(y_train, predict(X_train)))
         test_mse = float(mean_squared_error(y_test, predict(X_test)))
         field = predict(X).reshape(shape)
@@ -96,20 +96,19 @@ def run(settings: DemoSettings, notify: Notify) -> Demo:
     return Demo(settings, y.reshape(shape), tuple(fits))
 
 
-def train_ours(X: Array, y: Array, settings: DemoSettings, notify: Notify) -> Trained:
+def train_ours(X: Array, y: Array, settings: DemoSettings) -> Trained:
     """Our estimator on raw X and y, at its defaults."""
     model = ANMINRegressor(
         settings.n_hidden, max_time=settings.max_time, random_state=settings.seed
     )
     start = perf_counter()
-    with listening(lambda step, _: notify(OURS, max(step.share, 1e-9))):
-        model.fit(X, y)
+    model.fit(X, y)
     seconds = perf_counter() - start
     curve = np.array([(step.seconds, step.mse) for step in model.history_])
     return model.predict, count_parameters(model), seconds, curve
 
 
-def train_adam(X: Array, y: Array, settings: DemoSettings, notify: Notify) -> Trained:
+def train_adam(X: Array, y: Array, settings: DemoSettings) -> Trained:
     """MLPRegressor's Adam, an epoch a call: this is what its `fit` does, with a clock to it."""
     x_scale, y_scale = StandardScaler().fit(X), StandardScaler().fit(y[:, None])
     Z, t = x_scale.transform(X), y_scale.transform(y[:, None]).ravel()
@@ -127,7 +126,6 @@ def train_adam(X: Array, y: Array, settings: DemoSettings, notify: Notify) -> Tr
         mlp.partial_fit(Z, t)
         seconds += perf_counter() - start
         curve.append((seconds, mean_squared_error(y, predict(X))))
-        notify(ADAM, seconds / settings.max_time)
     return predict, count_parameters(mlp), seconds, np.array(curve)
 
 

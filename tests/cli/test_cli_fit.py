@@ -323,7 +323,7 @@ def test_a_watched_fit_is_the_same_fit(cls, solver):
 @pytest.mark.parametrize(
     ("phase", "held_out", "words"),
     [
-        ("path", 0.5, "choosing the penalty: held-out error 0.5 at lam = 0.001"),
+        ("path", 0.5, "choosing the penalty: loss 0.25, held-out error 0.5 at lam = 0.001"),
         ("descend", np.nan, "descending: loss 0.25"),
         ("explore", 0.5, "moving idle units: loss 0.25, held-out error 0.5"),
         ("", np.nan, "iterating: loss 0.25"),

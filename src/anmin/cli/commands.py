@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from anmin.cli.app import (
     DataArgument,
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from anmin.base import BaseANMIN
     from anmin.cli.page import Subject
-    from anmin.demo import Demo
 
 # ---- predict ------------------------------------------------------------------------------------
 
@@ -136,44 +134,25 @@ def report(
 
 def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
     """Write the page, and print the numbers or a short text."""
-    from anmin.cli.page import report_page
+    from anmin.cli.measures import LABELS, error_lines
+    from anmin.cli.page import convergence_lines, report_page
     from anmin.files import write_atomically
 
     if output is not None:
         page = report_page(subject).encode()
         with interruptible():
             write_atomically(output, page)
+    report, cost, console = subject.model._report, subject.cost(), plain_console()
     if as_json:
-        print_json(summary(subject))
+        found = {"errors": subject.errors(), "cost": cost}
+        print_json(found | {"convergence": report and report.as_dict()})
     elif output is None:
-        print_report(subject)
+        lines = [*error_lines(subject.errors())]
+        lines.append(", ".join(f"{value:,} {LABELS[name]}" for name, value in cost.items()))
+        lines.append(str(report) if report else ": ".join(*convergence_lines(subject.model)))
+        console.print("\n".join(lines))
     else:
         typer.echo(f"The report is in {output}")
-
-
-def summary(subject: "Subject") -> dict[str, Any]:
-    """The page as numbers."""
-    report = subject.model._report
-    return {
-        "errors": subject.errors(),
-        "cost": subject.cost(),
-        "convergence": report and report.as_dict(),
-    }
-
-
-def print_report(subject: "Subject") -> None:
-    """The page as a short text."""
-    from anmin.cli.measures import LABELS, error_lines
-    from anmin.cli.page import convergence_lines
-
-    facts, console = summary(subject), plain_console()
-    for line in error_lines(facts["errors"]):
-        console.print(line)
-    console.print(", ".join(f"{value:,} {LABELS[name]}" for name, value in facts["cost"].items()))
-    if facts["convergence"]:
-        console.print(str(subject.model.report()))
-    else:
-        console.print(": ".join(*convergence_lines(subject.model)))
 
 
 # ---- export -------------------------------------------------------------------------------------
@@ -240,31 +219,25 @@ def demo(
 ) -> None:
     """Fit the signed distance field of a shape, against scikit-learn's MLPRegressor.
 
-    Needs no network and no data, and takes under a minute. Prints a table of
-    errors, seconds and parameters, and writes one picture.
+    Needs no network and no data, and takes under a minute. Prints errors,
+    seconds and parameters, and writes one picture.
     """
     from anmin import demo as shape
     from anmin.cli.progress import FitProgress
+    from anmin.engine import listening
 
     check_output(output, shape.FORMATS)
-    with FitProgress() as progress:
-        result = shape.run(shape.DemoSettings(seed=seed), progress.notify)
+    with FitProgress() as progress, listening(progress.hear):
+        result = shape.run(shape.DemoSettings(seed=seed), progress.begin)
     with interruptible():
         shape.draw(result, output)
     if as_json:
         print_json(result.as_dict() | {"picture": str(output)})
-    else:
-        plain_console().print(score_table(result), f"The picture is in {output}", sep="\n")
-
-
-def score_table(result: "Demo") -> Table:
-    """A row for each method."""
-    side, n_hidden = result.settings.side, result.settings.n_hidden
-    title = f"Signed distance field, {side} × {side} pixels, {n_hidden} hidden units"
-    table = Table("method", title=title)
-    for name in ("train MSE", "test MSE", "seconds", "parameters"):
-        table.add_column(name, justify="right")
+        return
+    console = plain_console()
     for fit in result.fits:
-        errors = (f"{fit.train_mse:.3f}", f"{fit.test_mse:.3f}")
-        table.add_row(fit.method, *errors, f"{fit.seconds:.1f}", str(fit.parameters))
-    return table
+        errors = f"train MSE {fit.train_mse:.3f}, test MSE {fit.test_mse:.3f}"
+        console.print(
+            f"{fit.method}: {errors}, {fit.seconds:.1f} seconds, {fit.parameters} parameters"
+        )
+    console.print(f"The picture is in {output}")

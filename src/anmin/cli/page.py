@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from anmin.cli import measures
 from anmin.cli.measures import LABELS, Errors, LabelledRows, number
 from anmin.export import cost
-from anmin.inspect.report_text import lines
+from anmin.inspect.report import lines
 from anmin.plotting import BLUE, outputs, plain
 
 if TYPE_CHECKING:

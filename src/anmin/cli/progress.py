@@ -37,13 +37,6 @@ class FitProgress(Progress):
             self.remove_task(self.line)
         self.line = self.add_task(what, total=None, standing="")
 
-    def notify(self, what: str, share: float) -> None:
-        """A share of some work is done; 0 begins it."""
-        if share == 0:
-            self.begin(what)
-        elif self.line is not None:
-            self.update(self.line, total=1.0, completed=share)
-
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
         if self.line is not None:
@@ -58,10 +51,9 @@ def standing(step: Step) -> str:
     >>> standing(step)
     'descending: loss 0.25'
     """
-    if step.phase == "path" and isfinite(step.held_out_mse):
-        error = f"held-out error {step.held_out_mse:.4g} at lam = {step.lam:.3g}"
-    elif isfinite(step.held_out_mse):
-        error = f"loss {step.loss:.4g}, held-out error {step.held_out_mse:.4g}"
-    else:
-        error = f"loss {step.loss:.4g}"
+    error = f"loss {step.loss:.4g}"
+    if isfinite(step.held_out_mse):
+        error += f", held-out error {step.held_out_mse:.4g}"
+    if step.phase == "path":
+        error += f" at lam = {step.lam:.3g}"
     return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -107,18 +108,14 @@ def split(
             f"{n} rows are too few to hold out a share of {test_size:g} for testing; "
             "--test-size 0 fits on all of them, without a test"
         )
-    even = rows.y if is_classifier(model) and can_stratify(rows.y, test_size) else None
-    kept, held_out = train_test_split(
-        np.arange(n), test_size=test_size, random_state=model.random_state, stratify=even
+    draw = partial(
+        train_test_split, np.arange(n), test_size=test_size, random_state=model.random_state
     )
+    try:
+        kept, held_out = draw(stratify=rows.y if is_classifier(model) else None)
+    except ValueError:  # a class is too rare to be in both parts
+        kept, held_out = draw()
     return rows.part(kept), rows.part(held_out)
-
-
-def can_stratify(y: np.ndarray, test_size: float) -> bool:
-    """Whether each class is frequent enough for its share to be held out."""
-    counts = np.unique(y, return_counts=True)[1]
-    room = len(y) * min(test_size, 1 - test_size)
-    return bool(counts.min() >= 2 and room >= len(counts) + 1)
 
 
 def fit(model: "BaseANMIN", schema: Schema, rows: LabelledRows, progress: FitProgress) -> list[str]:

@@ -34,12 +34,13 @@ ANY_TAU = -np.finfo(float).max  # no determinant is too small, but the condition
 
 @dataclass(frozen=True, slots=True)
 class HiddenSystem:
-    """The hidden system M + lam I of the frozen pattern."""
+    """The hidden system M + lam I of the frozen pattern, or why it was not formed."""
 
-    rows: int  # that it was formed on
-    rank: int  # of M
-    condition: float  # of M + lam I
-    gain: float  # gᵀ(M + lam I)⁻¹g / L
+    note: str = ""
+    rows: int = 0  # that it was formed on
+    rank: int | None = None  # of M
+    condition: float | None = None  # of M + lam I; None also where it is singular
+    gain: float | None = None  # gᵀ(M + lam I)⁻¹g / L
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,8 @@ class Audit:
     total: float  # mean square of y about its mean
     gradient: float  # norm of the gradient of Eq. (1) in all weights
     cosine: float  # the largest of a weight
-    spread: float  # the largest input over the least deviation of one
     floor: float | None  # that no network of so many units can go below
-    system: HiddenSystem | None
-    unformed: str  # why there is no system
+    system: HiddenSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,6 @@ class Look(Sums):
     ZZ: Array  # Σ_i z_ija²: (p, h)
     SS: Array  # Σ_i S_ij²: (h + 1,)
     StR: Array  # (h + 1, q)
-    Xt1: Array  # (p,)
-    XX: Array  # Σ_i x̃_ia²: (p,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class LookPass(NetworkPass):
             return Look(
                 n=float(X[:, 0] @ X[:, 0]), RtR=float((R * R).sum()), YtY=float((Y * Y).sum()),
                 Yt1=Y.T @ X[:, 0], ZtRB=X.T @ (G * (R @ at.W[:-1].T)), ZZ=(X * X).T @ (G * G),
-                SS=(S * S).sum(0), StR=S.T @ R, Xt1=X.T @ X[:, 0], XX=(X * X).sum(0),
+                SS=(S * S).sum(0), StR=S.T @ R,
             )  # fmt: skip
 
         return backend.sum_over_blocks(part, len(batch))
@@ -117,12 +114,10 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     loss = look.RtR / n + lam * float((net.A**2).sum() + (W**2).sum())
     height = max(loss, 1e-14 * look.YtY / n)  # a loss of rounding errors has no slope
     cosines = [largest_cosine(g, D, height), largest_cosine(gW, DW, height)]
-    system, unformed = formed_system(problem, net, g, loss)
     return Audit(
         loss=loss, mse=look.RtR / n, total=total,
         gradient=2 * float((g**2).sum() + (gW**2).sum()) ** 0.5, cosine=max(cosines),
-        spread=spread(be.to_numpy(look.Xt1) / n, be.to_numpy(look.XX) / n),
-        floor=rank_floor(problem, mean, n, asked), system=system, unformed=unformed,
+        floor=rank_floor(problem, mean, n, asked), system=hidden_system(problem, net, g, loss),
     )  # fmt: skip
 
 
@@ -133,15 +128,6 @@ def largest_cosine(g: np.ndarray, D: np.ndarray, loss: float) -> float:
     if loss == 0 or not live.any():
         return 0.0
     return min(float((np.abs(g[live]) / np.sqrt(D[live] * loss)).max()), 1.0)
-
-
-def spread(mean: np.ndarray, mean_square: np.ndarray) -> float:
-    """The largest input in root mean square over the least deviation; 1 when standardised."""
-    variance = mean_square - mean**2
-    varies = variance > 1e-12 * mean_square
-    if not varies.any():
-        return 1.0
-    return float((mean_square[varies].max() / variance[varies].min()) ** 0.5)
 
 
 def rank_floor(problem: Problem, mean: np.ndarray, n: float, units: int) -> float | None:
@@ -157,17 +143,15 @@ def rank_floor(problem: Problem, mean: np.ndarray, n: float, units: int) -> floa
     return float(np.maximum(values[: q - units], 0).sum())
 
 
-def formed_system(
-    problem: Problem, net: Network, g: np.ndarray, loss: float
-) -> tuple[HiddenSystem | None, str]:
-    """The hidden system at a network with the half gradient g (p, h), or why it was not formed."""
+def hidden_system(problem: Problem, net: Network, g: np.ndarray, loss: float) -> HiddenSystem:
+    """The hidden system at a network with the half gradient g: (p, h)."""
     be, lam = problem.backend, problem.lam
     p, h = net.A.shape
     m = h * p
     if h == 0:
-        return None, "there are no hidden units"
+        return HiddenSystem("there are no hidden units")
     if m > UNKNOWNS:
-        return None, f"it has {m:,} unknowns, more than {UNKNOWNS:,}"
+        return HiddenSystem(f"it has {m:,} unknowns, more than {UNKNOWNS:,}")
     enough = max(ROWS_PER_UNKNOWN * m, FEWEST)
     many = len(problem.source) > 2 * enough
     part = problem.sample(enough, np.random.RandomState(0)) if many else problem
@@ -175,14 +159,15 @@ def formed_system(
     U = be.to_numpy(unpack(be, stats)) / stats.n  # (h, p, h, p)
     M = (U * (net.B @ net.B.T)[:, None, :, None]).reshape(m, m)
     if not np.isfinite(M.sum()):
-        return None, "its sums overflow"
+        return HiddenSystem("its sums overflow")
     rounding = m * be.eps(be.zeros(1)) * float(M.diagonal().max())
     rank = int(lapack.dpstrf(M, tol=rounding)[2])
     c = g.T.reshape(m, 1)
     solution = solve_spd(NumpyBackend(), M + (lam + rounding) * np.eye(m), c, tau=ANY_TAU)
+    singular = (rank < m and lam <= rounding) or not np.isfinite(solution.condition)
     return HiddenSystem(
         rows=len(part.source),
         rank=rank,
-        condition=np.inf if rank < m and lam <= rounding else solution.condition,
+        condition=None if singular else solution.condition,
         gain=min(float((c * solution.value).sum()) / loss, 1.0) if loss > 0 else 0.0,
-    ), ""
+    )

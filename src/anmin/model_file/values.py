@@ -83,21 +83,16 @@ def solver(name: Any, options: Any) -> Any:
         raise ModelFileError(f"its solver cannot be made: {error!s:.100}") from error
 
 
-def check_extra(extra: Any) -> None:
+def check_extra(extra: Any, levels: int = MOST_NESTED) -> None:
     """Refuse what a user keeps beside a model unless it is a JSON object of sensible depth."""
-    require(isinstance(extra, Mapping), "its extra is not a dictionary")
-    check_strings(extra, MOST_NESTED)
-
-
-def check_strings(value: Any, levels: int) -> None:
     require(levels > 0, f"its extra is nested more than {MOST_NESTED} levels deep")
-    if isinstance(value, str):
-        whole = value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+    require(levels < MOST_NESTED or isinstance(extra, Mapping), "its extra is not a dictionary")
+    if isinstance(extra, str):
+        whole = extra.isascii() or not any("\ud800" <= c <= "\udfff" for c in extra)
         require(whole, "a string in its extra is not valid Unicode")
-    elif isinstance(value, (Mapping, list, tuple)):
-        inner = [*value, *value.values()] if isinstance(value, Mapping) else value
-        for each in inner:
-            check_strings(each, levels - 1)
+    elif isinstance(extra, (Mapping, list, tuple)):
+        for each in [*extra, *extra.values()] if isinstance(extra, Mapping) else extra:
+            check_extra(each, levels - 1)
 
 
 # ---- records ------------------------------------------------------------------------------

@@ -89,8 +89,9 @@ class Origin:
         if self.names is not None:
             names[: len(self.names)] = self.names
         value = float(np.hstack([V[row] for V in chunk.columns])[column])
+        shown = "nan (missing or no number)" if np.isnan(value) else f"{value}"
         return (
-            f"{self.label}, row {self.first + row}, column {names[column]!r} is {value}, and "
+            f"{self.label}, row {self.first + row}, column {names[column]!r} is {shown}, and "
             f"must be a finite number; above {LARGEST:g} in size it is too large."
         )
 
@@ -112,8 +113,9 @@ def checked(chunk: Chunk, origin: Origin, bad_rows: str) -> Chunk:
     >>> checked(chunk, origin, "error")
     Traceback (most recent call last):
     ...
-    ValueError: part-7.parquet, row group 0, row 101, column 'x' is nan, and must be a finite \
-number; above 1e+151 in size it is too large. Correct it, or leave such rows out: bad_rows="skip".
+    ValueError: part-7.parquet, row group 0, row 101, column 'x' is nan (missing or no \
+number), and must be a finite number; above 1e+151 in size it is too large. Correct \
+it, or leave such rows out: bad_rows="skip".
     """
     bad = bad_cells(chunk)
     if bad is not None and bad_rows != "skip":

@@ -207,6 +207,5 @@ def aligned(rows: Any, blocks: Any) -> Any:
     known = blocks is not None and not np.isnan(sum(blocks[0])) and not np.isnan(rows.shape[0])
     if known and sum(blocks[0]) != rows.shape[0]:
         raise ValueError(f"X has {sum(blocks[0])} rows but y or weight {rows.shape[0]}.")
-    by_column = {axis: -1 for axis in range(1, rows.ndim) if rows.numblocks[axis] > 1}
-    by_row = {0: blocks[0]} if known and rows.chunks[0] != blocks[0] else {}
-    return rows.rechunk(by_column | by_row) if by_column or by_row else rows
+    wanted = dict.fromkeys(range(1, rows.ndim), -1) | ({0: blocks[0]} if known else {})
+    return rows.rechunk(wanted)
