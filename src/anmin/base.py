@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -28,7 +28,7 @@ from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.network import Network
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
-from anmin.solvers.views import View, competing_views, encoded
+from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
     RawSource,
     Scaling,
@@ -36,13 +36,10 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
-from anmin.sources.draws import draw
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 N_NETWORKS = 1  # that are averaged
-ENCODED = 50_000  # rows that an encoding is fitted to
-APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 HUGE = 1e250  # a penalty that leaves nothing of any network
 
 
@@ -145,12 +142,9 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if not self.standardize or self.encoding is None:
             relevance = 1.0 if self.standardize else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
-        n = len(problem.source)
-        rows = problem.source.raw.gather(draw(n, min(n, ENCODED), rng)).chunk
-        if isinstance(self.encoding, Encoding):
-            return [encoded(scaling, self.encoding, rows.X, rows.w)]
-        checks.one_of("encoding", self.encoding, ("auto",))
-        return competing_views(scaling, rows.X, rows.w)
+        if not isinstance(self.encoding, Encoding):
+            checks.one_of("encoding", self.encoding, ("auto",))
+        return encoded_views(problem.source, self.encoding, rng)
 
     def _wants_intervals(self) -> bool:
         return checks.true_or_false("intervals", getattr(self, "intervals", False))
@@ -212,17 +206,12 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
         networks = checks.whole_number("n_networks", self.n_networks, least=1)
-        search, cv = Search(n_networks=networks, max_iter=budget.max_iter), self.cv
-        if cv is None:
-            return search
-        if isinstance(cv, Integral):
-            folds = checks.whole_number("cv", cv, least=1)
-            return replace(search, folds=folds, fraction=min(0.2, 1 / folds) if folds > 1 else 0.2)
-        if isinstance(cv, Real):
-            return replace(search, fraction=checks.real_number("cv", cv, least=1e-9, below=1.0))
+        search = Search(n_networks=networks, max_iter=budget.max_iter)
+        if self.cv is None or isinstance(self.cv, Real):
+            return replace(search, **checks.held_out(self.cv))
         if rows.streamed:  # a splitter sees numbers of rows
             X, y = np.empty((rows.tally()[0], 0)), None
-        return replace(search, splits=checks.splits(cv, X, y, weight))
+        return replace(search, splits=checks.splits(self.cv, X, y, weight))
 
     def _budget(self, solver: Solver) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time
@@ -239,7 +228,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             scaling = Scaling.of(rows.measured)
         if self.lam == "auto" and solver.default_lam(1.0) is None:
             scaling = scaling.unit_target(rows.measured.y)
-        warn_of_units(rows.measured.y.deviation)
+        checks.warn_of_units(rows.measured.y.deviation)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
         size = batch_rows(solver.batch_size, backend, h, d + 1, q)
@@ -328,19 +317,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""
         return self._network.forward(X) + self._scaling.y_mean
-
-
-def warn_of_units(deviation: np.ndarray) -> None:
-    """Say that small outputs will hardly be fitted beside large ones."""
-    varying = deviation[deviation > 0]
-    if varying.size > 1 and varying.max() > APART * varying.min():
-        warnings.warn(
-            f"The outputs have deviations from {varying.min():.3g} to {varying.max():.3g}, and the "
-            "squared error hardly sees the smallest. Bring them to one scale: "
-            "TransformedTargetRegressor(ANMINRegressor(), transformer=StandardScaler()).",
-            UserWarning,
-            stacklevel=5,
-        )
 
 
 def outputs(network: Network, scaling: Scaling, X: np.ndarray) -> np.ndarray:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
+
+APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
@@ -105,6 +108,16 @@ def dense_target(y: Any) -> None:
         raise TypeError("y is sparse, and must be dense: use y.toarray().")
 
 
+def held_out(cv: Any) -> dict[str, Any]:
+    """How many parts are held out in turn, or which share of the rows."""
+    if cv is None:
+        return {}
+    if not isinstance(cv, Integral):
+        return {"fraction": real_number("cv", cv, least=1e-9, below=1.0)}
+    folds = whole_number("cv", cv, least=1)
+    return {"folds": folds, "fraction": min(0.2, 1 / folds)}
+
+
 def splits(cv: Any, X: np.ndarray, y: Any, weight: np.ndarray | None) -> list[tuple]:
     """The splits of a splitter or an iterable, without the rows of weight zero."""
     found = [tuple(map(np.asarray, split)) for split in check_cv(cv, y).split(X, y)]
@@ -127,3 +140,16 @@ def rows_of_part(part: np.ndarray, counts: np.ndarray) -> np.ndarray:
     if not part.size:
         raise ValueError("cv: a part of a split holds no row, or none with a weight above 0.")
     return part
+
+
+def warn_of_units(deviation: np.ndarray) -> None:
+    """Say that small outputs will hardly be fitted beside large ones."""
+    varying = deviation[deviation > 0]
+    if varying.size > 1 and varying.max() > APART * varying.min():
+        warnings.warn(
+            f"The outputs have deviations from {varying.min():.3g} to {varying.max():.3g}, and the "
+            "squared error hardly sees the smallest. Bring them to one scale: "
+            "TransformedTargetRegressor(ANMINRegressor(), transformer=StandardScaler()).",
+            UserWarning,
+            stacklevel=6,
+        )

@@ -43,14 +43,13 @@ ALLOWED = {
     "export": {"encoding", "files", "model_file", "network"},
     # the scikit-learn surface
     "parameters": set(),
-    "probabilities": set(),
     "callbacks": {"history", "network", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
         "inspect", "network", "solvers", "sources", "status",
     },
     "estimators": {
-        "base", "callbacks", "checks", "model_file", "parameters", "probabilities", "sources",
+        "base", "callbacks", "checks", "model_file", "parameters", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

@@ -111,7 +111,7 @@ def test_csv_dialects(tmp_path):
 
 
 def test_a_csv_in_several_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("anmin.sources.files.BLOCK", 200)
+    monkeypatch.setattr("anmin.sources.readers.BLOCK", 200)
     (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(100)))
     chunks = list(CSVSource(tmp_path).read())
     assert len(chunks) > 1

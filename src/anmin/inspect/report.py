@@ -103,7 +103,7 @@ class Report:
 
 def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
     """The report on a fit; `asked` units were allowed."""
-    n, p, q = problem.source.shape
+    n, _, q = problem.source.shape
     s = problem.source.scaling.y_scale  # the problem has y/s
     found = audit(problem, fit.network.scaled(1 / s), asked)
     system = found.system

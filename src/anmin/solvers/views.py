@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anmin.encoding import Encoding
-from anmin.sources import Scaling
+from anmin.sources import Scaling, Source
+from anmin.sources.draws import draw
 
 HINGES = 16  # of an input, at most
+ENCODED = 50_000  # rows that an encoding is fitted to
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +54,26 @@ def relative(v: np.ndarray) -> np.ndarray:
     return v / max(v.mean(), 1e-300)
 
 
-def encoded(
-    scaling: Scaling, encoding: Encoding, X: np.ndarray, weight: np.ndarray | None, **how: float
-) -> View:
-    """The view through an encoding, its columns measured on the rows X."""
-    return View(scaling.encoded_by(encoding, X, weight), encoding.inputs, **how)  # type: ignore[arg-type]
+def encoded_views(
+    source: Source, encoding: Encoding | str, rng: np.random.RandomState
+) -> list[View]:  # fmt: skip
+    """The view through an encoding that was given; else those that compete.
 
-
-def competing_views(scaling: Scaling, X: np.ndarray, weight: np.ndarray | None) -> list[View]:
-    """The clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
-
+    They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
     Relocations were found to gain nothing with hinges (docs/experiments.md).
     """
-    hinged = Encoding.fit(X, weight, HINGES)
-    views = [encoded(scaling, hinged.without_hinges(), X, weight)]
+    n = len(source)
+    rows = source.raw.gather(draw(n, min(n, ENCODED), rng)).chunk
+
+    def view(encoding: Encoding, relocations: int, power: float = 1.0) -> View:
+        scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
+        return View(scaling, encoding.inputs, power, relocations=relocations)
+
+    if isinstance(encoding, Encoding):
+        return [view(encoding, relocations=2)]
+    hinged = Encoding.fit(rows.X, rows.w, HINGES)
+    views = [view(hinged.without_hinges(), relocations=2)]
     if len(hinged.column):
-        mild = encoded(scaling, hinged, X, weight, power=0.5, relocations=0)
+        mild = view(hinged, relocations=0, power=0.5)
         views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.2)]
     return views

@@ -14,8 +14,8 @@ from anmin.sources.arrays import ArraySource, BatchSource, MappedRows, counting_
 from anmin.sources.batch import Batch, Kernel, Source, batch_rows
 from anmin.sources.chunk import Chunk, Origin
 from anmin.sources.cluster import DaskSource, is_dask
-from anmin.sources.files import CSVSource, ParquetSource
 from anmin.sources.raw import Function, RawSource
+from anmin.sources.readers import CSVSource, ParquetSource
 from anmin.sources.scaling import Scaling
 
 __all__ = [

@@ -140,7 +140,7 @@ class RawSource:
 
     def part(self, part: Part) -> RawSource:
         """The rows that belong to `part`."""
-        return View(self, rule(part))
+        return SelectedRows(self, rule(part))
 
     def on(self, device: str) -> RawSource:  # noqa: ARG002
         """The same rows, for workers to use with this device; nothing to do without workers."""
@@ -206,7 +206,7 @@ class ArrayRows(RawSource):
         return self.gather(part if isinstance(part, np.ndarray) else part(0, len(self.chunk)))
 
 
-class View(RawSource):
+class SelectedRows(RawSource):
     """Some of the rows of another source."""
 
     def __init__(self, whole: RawSource, keep: Keep) -> None:
