@@ -30,10 +30,14 @@ ALLOWED = {
         "sources", "status", "sums",
     },
     "logfile": {"files"},
-    "checkpoint": {"backends", "encoding", "logfile", "moves", "solvers", "sources", "status", "sums"},
+    "checkpoint": {
+        "backends", "encoding", "logfile", "moves", "solvers", "sources", "status", "sums",
+    },
     # what is made of a fit
     "inspect": {"backends", "history", "network", "solvers", "sources", "status", "sums"},
-    "model_file": {"encoding", "files", "history", "inspect", "network", "solvers", "sources", "status"},
+    "model_file": {
+        "encoding", "files", "history", "inspect", "network", "solvers", "sources", "status",
+    },
     "export": {"encoding", "files", "model_file", "network"},
     # the scikit-learn surface
     "parameters": set(),
