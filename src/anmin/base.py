@@ -96,7 +96,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(rows.width[0], h))
+            start = Start(h, check_random_state(self.random_state), self._start(whole, h))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
@@ -172,13 +172,14 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             params["cv"] = search.splits
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, d: int, h: int) -> np.ndarray | None:
-        """The first A; None for a random one."""
+    def _start(self, whole: Problem, h: int) -> np.ndarray | None:
+        """The first A, on standardised inputs; None for a random one."""
+        d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
             plain = self.encoding is None and self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
-                return self.A_
+                return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         A = checks.start(self.init, (d + 1, h))
         if A is not None and self.encoding is not None and self.lam == "auto":
             raise ValueError(
@@ -206,6 +207,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
         networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        if self.lam != "auto" and (networks > 1 or self.encoding is not None):
+            raise ValueError(f'n_networks and encoding need lam="auto"; got lam={self.lam!r}.')
         search = Search(n_networks=networks, max_iter=budget.max_iter)
         if self.cv is None or isinstance(self.cv, Real):
             return replace(search, **checks.held_out(self.cv))
@@ -300,7 +303,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
 
     def _inputs(self, X: Any) -> np.ndarray:
         """Raw X, checked, encoded and standardised."""
-        return self._scaling.inputs(self._checked(X))
+        X = self._checked(X)
+        return self._scaling.inputs(X)
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

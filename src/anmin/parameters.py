@@ -47,6 +47,12 @@ PARAMETERS = """
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.
+    n_networks : int, default=1
+        Networks that are fitted, without another part of the rows each, and averaged into one
+        network (with lam="auto" only). Three are more accurate than one in most cases.
+    encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
+        "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
+        decide (with lam="auto" only).
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anmin import ANMINRegressor
-from anmin.backends import NumpyBackend, compiled, tables
+from anmin.backends import NumpyBackend, compiled, pair_tables
 from anmin.sums import gram
 from anmin.sums.patterns import Rows
 
@@ -50,7 +50,7 @@ def rows(n, p, h, dtype="float64", seed=0):
 def test_tables_give_the_products_of_all_pairs(n, p, h, slope):
     backend, patterns = NumpyBackend(), rows(n, p, h)
     wanted = gram.product_sums(backend, patterns, slope)
-    found = tables.pair_sums(
+    found = pair_tables.pair_sums(
         patterns.F, lambda some: patterns.products(backend, some), slope, backend.each_share
     )
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
@@ -60,7 +60,7 @@ def test_tables_give_the_products_of_all_pairs(n, p, h, slope):
 def test_tables_in_single_precision():
     backend, patterns = NumpyBackend("float32"), rows(5000, 5, 20, "float32")
     wanted = gram.product_sums(backend, patterns, 0.0)
-    found = tables.pair_sums(
+    found = pair_tables.pair_sums(
         patterns.F, lambda some: patterns.products(backend, some), 0.0, backend.each_share
     )
     assert found.dtype == np.float32
@@ -73,7 +73,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
         monkeypatch.setattr("anmin.backends.numpy.usable_cores", lambda cores=cores: cores)
         backend = NumpyBackend()
         sums.append(
-            tables.pair_sums(
+            pair_tables.pair_sums(
                 patterns.F, lambda some, b=backend: patterns.products(b, some), 0.0,
                 backend.each_share,
             )

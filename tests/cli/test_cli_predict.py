@@ -134,7 +134,6 @@ def test_a_model_saved_from_python(run):
         ((), "size\n1\n", "no column 'colour' (the model needs it)"),
         ((), "size,colour\n,red\n", "'size' of standard input has no value in row 1"),
         ((), "size,colour\nbig,red\n", "'size' ('big' in row 1)"),
-        ((), "1\n2\n", "(the model needs"),
         (("--proba",), "size,colour\n1,red\n", "--proba needs a model of classes"),
         (("--keep", "hue"), "size,colour\n1,red\n", "no column 'hue'"),
         (("-o", "no/out.csv"), "", "there is no folder no"),

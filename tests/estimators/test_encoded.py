@@ -54,7 +54,7 @@ def test_the_report_and_the_pictures(fitted):
     report = fitted.report()
     assert report.inputs == 3
     assert report.unknowns == fitted.A_.size
-    assert "3 inputs" in str(report)
+    assert "inputs: 3" in str(report)
     for display in (TrainingDisplay, PathDisplay):
         display.from_estimator(fitted)
 
@@ -72,7 +72,7 @@ def test_single_precision_inputs_have_an_encoding_in_double(data):
 @pytest.mark.parametrize("most", [50_000, 100])
 def test_the_same_network_from_files_and_streams(data, tmp_path, monkeypatch, container, most):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("anmin.base.ENCODED", most)
+    monkeypatch.setattr("anmin.solvers.views.ENCODED", most)
     made = containers.as_arguments(getattr(containers, container)(tmp_path, *data))
     ours, theirs = (encoded(ANMINRegressor(**AUTO).fit(*given)) for given in (data, made))
     for name in ("A_", "B_", "b0_"):
@@ -149,7 +149,7 @@ def test_a_warm_start_is_for_plain_inputs(data, hinges):
     np.testing.assert_array_equal(model.fit(X, y).predict(X), cold.predict(X))
     model.set_params(encoding=None).fit(X, y)
     assert model._scaling.encoding is None
-    assert model.set_params(lam=1e-3).fit(X, y).A_.shape[0] == 4
+    assert model.set_params(lam=1e-3, n_networks=1).fit(X, y).A_.shape[0] == 4
 
 
 def test_what_does_not_go_together(data):
@@ -223,3 +223,9 @@ def test_coverage(n_networks):
         mean, std = model.predict(X[500:], return_std=True)
         inside.append((np.abs(y[500:] - mean) < norm.ppf(0.95) * std).mean())
     assert 0.85 < np.mean(inside) < 0.95
+
+
+@pytest.mark.parametrize("params", [{"n_networks": 2}, {"encoding": "auto"}])
+def test_a_given_penalty_leaves_nothing_to_choose(data, params):
+    with pytest.raises(ValueError, match='need lam="auto"'):
+        ANMINRegressor(lam=1e-3, **params).fit(*data)
