@@ -60,7 +60,7 @@ def encoded_views(
     """The view through an encoding that was given; else those that compete.
 
     They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
-    Relocations were found to gain nothing with hinges (docs/experiments.md).
+    With hinges relocations gain nothing.
     """
     n = len(source)
     rows = source.raw.gather(draw(n, min(n, ENCODED), rng)).chunk
