@@ -24,6 +24,8 @@ from anmin.solvers.levenberg import Descent
 from anmin.status import Status
 from anmin.sums.patterns import Counts
 
+pytestmark = pytest.mark.slow
+
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 40, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "max_iter": 20, "random_state": 0}
 AUTO = {"n_hidden": 6, "max_iter": 60, "random_state": 0}

@@ -16,6 +16,8 @@ torch.set_num_threads(1)  # the problems are small, and tests run side by side
 
 from anmin.backends.torch import TorchBackend  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 GPU = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),

@@ -14,6 +14,8 @@ from anmin.engine import listening
 from anmin.logfile import CheckpointError
 from anmin.plotting import PathDisplay, TrainingDisplay
 
+pytestmark = pytest.mark.slow
+
 AUTO = {"n_hidden": 4, "n_networks": 2, "encoding": "auto", "max_iter": 80, "random_state": 0}
 
 

@@ -30,6 +30,8 @@ from anmin.export import (
 )
 from anmin.export.c import c_source
 
+pytestmark = pytest.mark.slow
+
 GCC = shutil.which("gcc")
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wmissing-prototypes"]
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12}

@@ -29,6 +29,8 @@ from paper.plan import STAGES, Plan, Task, tasks
 from paper.record import Folder
 from paper.run import execute, prepare, run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SHOWN = ("sdf", "abalone", "bike", "dae")
 FIGURES = range(1, 14)

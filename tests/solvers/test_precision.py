@@ -7,6 +7,8 @@ from conftest import activate, in_solver, make_data, standardised
 
 from anmin import ANMINRegressor
 
+pytestmark = pytest.mark.slow
+
 everywhere = pytest.mark.parametrize("solver", ["anmin", "varpro"])
 precisions = pytest.mark.parametrize("dtype", ["float64", "float32"])
 ROWS = {"float64": 1e-9, "float32": 1e-5}  # what rows in that precision can know

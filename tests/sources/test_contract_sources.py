@@ -13,6 +13,8 @@ from conftest import in_solver, make_data
 
 from anmin import ANMINRegressor
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pyarrow")
 
 HERE = ["memmap", "parquet", "csv", "iterable"]

@@ -10,6 +10,8 @@ from anmin.sources import BatchSource, CSVSource, ParquetSource, Scaling, counti
 from anmin.sources.batch import TARGET
 from anmin.sources.chunk import LARGEST
 
+pytestmark = pytest.mark.slow
+
 MODEL = {"n_hidden": 4, "lam": 1e-3, "max_iter": 4, "random_state": 0}
 
 
