@@ -14,6 +14,7 @@ OURS = {
     "anmin": "ours:anmin",
     "varpro": "ours:varpro",
     "default": "ours:default",
+    "averaged": "ours:averaged",
     "anmin-direct": "ours:anmin_direct",
     "anmin-cg": "ours:anmin_cg",
     "varpro-direct": "ours:varpro_direct",
