@@ -26,7 +26,6 @@ from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
-from anmin.network import Network
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
@@ -90,7 +89,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
         budget = self._budget(solver)
-        h, search = self._size(solver, rows), self._search(rows, X, y, weight, budget)
+        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight)
         if self._wants_intervals():
             one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
@@ -188,28 +187,33 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             )
         return A
 
-    def _size(self, solver: Solver, rows: RawSource) -> int:
-        if self.n_hidden != "auto":
-            h = checks.whole_number("n_hidden", self.n_hidden, least=1)
-            return checks.fits_in_memory(h, rows.width[0] + 1)
-        if self.lam != "auto" or solver.default_lam(1.0) is not None:
+    def _chooses(self, solver: Solver, what: str = "") -> bool:
+        """Whether held-out rows choose lam; an error where `what` needs that."""
+        chooses = self.lam == "auto" and solver.default_lam(1.0) is None
+        if what and not chooses:
             raise ValueError(
-                'n_hidden="auto" needs lam="auto" and a solver that lets held-out rows decide, '
-                f'such as "varpro"; got lam={self.lam!r}, solver={self.solver!r}. '
-                "Give a number of units."
+                f'{what} needs lam="auto" and a solver that lets held-out rows decide, such as '
+                f'"varpro"; got lam={self.lam!r}, solver={self.solver!r}.'
             )
-        return MOST_HIDDEN
+        return chooses
+
+    def _size(self, solver: Solver, rows: RawSource) -> int:
+        if self.n_hidden == "auto":
+            self._chooses(solver, 'n_hidden="auto"')
+            return MOST_HIDDEN
+        h = checks.whole_number("n_hidden", self.n_hidden, least=1)
+        return checks.fits_in_memory(h, rows.width[0] + 1)
 
     def _search(
-        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None, budget: Budget
+        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None
     ) -> Search:
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
         networks = checks.whole_number("n_networks", self.n_networks, least=1)
-        if self.lam != "auto" and (networks > 1 or self.encoding is not None):
-            raise ValueError(f'n_networks and encoding need lam="auto"; got lam={self.lam!r}.')
-        search = Search(n_networks=networks, max_iter=budget.max_iter)
+        if networks > 1 or self.encoding is not None:
+            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
         if self.cv is None or isinstance(self.cv, Real):
             return replace(search, **checks.held_out(self.cv))
         if rows.streamed:  # a splitter sees numbers of rows
@@ -229,7 +233,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        if self.lam == "auto" and solver.default_lam(1.0) is None:
+        if self._chooses(solver):
             scaling = scaling.unit_target(rows.measured.y)
         checks.warn_of_units(rows.measured.y.deviation)
         device = checks.text("device", self.device)
@@ -297,7 +301,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if not is_source(X):
             return self._outputs(self._inputs(X))
         check_is_fitted(self)
-        forward = partial(outputs, self._network, self._scaling)
+        forward = partial(self._scaling.outputs, self._network)
         names = getattr(self, "feature_names_in_", None)
         return predict_source(forward, X, names, self.n_features_in_)
 
@@ -321,8 +325,3 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""
         return self._network.forward(X) + self._scaling.y_mean
-
-
-def outputs(network: Network, scaling: Scaling, X: np.ndarray) -> np.ndarray:
-    """The outputs for raw X: (n, d) → (n, q)."""
-    return network.forward(scaling.inputs(X)) + scaling.y_mean

@@ -52,7 +52,7 @@ PARAMETERS = """
         network (with lam="auto" only). Three are more accurate than one in most cases.
     encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
         "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
-        decide (with lam="auto" only).
+        decide (with lam="auto" only; standardize=False switches it off).
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.

@@ -228,6 +228,7 @@ def test_coverage(n_networks):
 
 
 @pytest.mark.parametrize("params", [{"n_networks": 2}, {"encoding": "auto"}])
-def test_a_given_penalty_leaves_nothing_to_choose(data, params):
-    with pytest.raises(ValueError, match='need lam="auto"'):
-        ANMINRegressor(lam=1e-3, **params).fit(*data)
+@pytest.mark.parametrize("given", [{"lam": 1e-3}, {"solver": "anmin"}])
+def test_where_held_out_rows_choose_nothing_it_is_said(data, params, given):
+    with pytest.raises(ValueError, match='needs lam="auto" and a solver'):
+        ANMINRegressor(**params, **given).fit(*data)

@@ -20,7 +20,7 @@ ALLOWED = {
     "backends": {"network"},
     "objective": {"backends"},
     "linsolve": {"backends"},
-    "sources": {"backends", "encoding"},
+    "sources": {"backends", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},

@@ -22,6 +22,7 @@ import numpy as np
 from anmin.backends import Array, Backend
 from anmin.backends.threads import usable_cores
 from anmin.encoding import Encoding
+from anmin.network import Network
 from anmin.sources.chunk import Chunk, in_batches
 
 BLOCK = 4096  # rows at a time: they stay in the cache
@@ -198,6 +199,10 @@ class Scaling:
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """Raw X as the network sees it: (n, d) → (n, n_inputs)."""
         return self.standardised(self.encoded(X))
+
+    def outputs(self, network: Network, X: np.ndarray) -> np.ndarray:
+        """The outputs of a network for raw X: (n, d) → (n, q)."""
+        return network.forward(self.inputs(X)) + self.y_mean
 
     def encoded(self, X: np.ndarray) -> np.ndarray:
         return X if self.encoding is None else self.encoding(X)
