@@ -39,8 +39,7 @@ def test_shares_have_the_least_error_of_all_that_sum_to_at_most_one(seed):
     best = minimize(error, np.full(3, 0.3), bounds=[(0, 1)] * 3, constraints=limits).x
     assert (found >= 0).all()
     assert found.sum() <= 1 + 1e-9
-    if (best > 0.06).all():  # no slight share that is left out
-        assert error(found) == pytest.approx(error(best), rel=1e-3)
+    assert error(found) <= error(best) + 0.01 * (y @ y)  # slight shares are left out
 
 
 def test_a_slight_share_is_left_out():
