@@ -9,6 +9,7 @@ from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
+from anmin.sources.hinged import HingedRows
 
 CPU = NumpyBackend()
 CANDIDATES = 20
@@ -23,15 +24,10 @@ def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomSt
     """
     D = rng.standard_normal((X.shape[1] - 1, k))
     D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
-    along = (X[:, 1:] @ D) / X[:, :1]  # (n, k)
-    level = rng.uniform(size=k)
-    order = along.argsort(axis=0)
-    reached = odds[order].cumsum(axis=0)
-    row = (reached < level * reached[-1]).sum(axis=0)
-    sorted_along = np.take_along_axis(along, order, axis=0)
-    through = sorted_along[row, np.arange(k)]
+    along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
+    through = CPU.place(along, odds, rng.uniform(size=k))
     # A hair before the row, so that rounding does not decide whether it fires.
-    return np.vstack([1e-6 * (sorted_along[-1] - sorted_along[0]) - through, D])
+    return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
 
 
 def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
@@ -43,8 +39,9 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
-    batch = problem.source.rows(rows)
-    return problem.backend.to_numpy(batch.X), problem.backend.to_numpy(batch.Y)
+    batch, be = problem.source.rows(rows), problem.backend
+    X = batch.X if isinstance(batch.X, HingedRows) else be.to_numpy(batch.X)
+    return CPU.double(X), be.to_numpy(batch.Y)
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:

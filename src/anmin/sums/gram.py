@@ -63,7 +63,7 @@ class PatternPass:
     before: Array | None = None  # the A whose pattern the flips are counted against
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
-        X, Y = batch.X, batch.Y
+        X, Y = backend.asarray(batch.X), batch.Y
         F, fired, flips = fire(backend, batch, self.A, self.before)  # (n, h)
         T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
         patterns, cells = compress(backend, Rows(F, X, T))
