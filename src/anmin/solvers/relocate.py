@@ -7,6 +7,7 @@ import numpy as np
 from anmin.backends import NumpyBackend
 from anmin.linsolve import inverse_root
 from anmin.network import activate
+from anmin.objective import SQUARED_ERROR, weights_of
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
 from anmin.sources.hinged import HingedRows
@@ -14,6 +15,7 @@ from anmin.sources.hinged import HingedRows
 CPU = NumpyBackend()
 CANDIDATES = 20
 SAMPLE = 4000
+LEAST = 1e-3  # of the largest weight of a row
 
 
 def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState) -> np.ndarray:
@@ -44,6 +46,22 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
     return CPU.double(X), be.to_numpy(batch.Y)
 
 
+def working_rows(
+    problem: Problem, point: Point, X: np.ndarray, Y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows on which least squares stands for the loss near a point: √v x̃ and √v (f + r/v).
+
+    v is the weight of a row, in the mean over its outputs and kept away from zero.
+    """
+    if problem.objective.least_squares:
+        return X, Y
+    A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
+    F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
+    v = weights_of(problem.objective, Y, F, root).mean(1, keepdims=True)
+    v = np.maximum(v, LEAST * v.max())
+    return v**0.5 * X, v**0.5 * (F + problem.objective.residual(Y, F, root) / v)
+
+
 def usefulness(problem: Problem, point: Point) -> np.ndarray:
     """Rise of the loss if neuron j is removed and the rest of the output layer refitted.
 
@@ -71,12 +89,12 @@ def relocate(
     Each goes through rows drawn by their squared residual, and is judged by how much of the
     residual it would explain beyond the other neurons.
     """
-    X, Y = sample_rows(problem, rng)
     A = problem.backend.to_numpy(point.A).copy()
+    X, Y = working_rows(problem, point, *sample_rows(problem, rng))
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
     for j in drop:
         Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
-        R = problem.objective.residual(Y, Q @ (Q.T @ Y))
+        R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
         odds = (R**2).sum(1)
         C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
         Z = activate(X @ C, problem.slope)
