@@ -33,7 +33,7 @@ from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-9  # penalty at which the path ends
-STEPS, TOL = 8, 1e-3  # damped steps at each penalty
+TOL = 1e-3  # gain of the damped steps at a penalty that is too little
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 3  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
@@ -42,6 +42,7 @@ FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-9  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
+REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
 ALIKE = 0.97  # cosine between neurons that are the same
@@ -157,7 +158,7 @@ def walk(
             point = here.point(point.A, point.sums, point.W)
             point = grow(here, point, room, start.rng)
             if point.A.shape[1]:
-                stop = Stop(STEPS, TOL)
+                stop = Stop(view.steps, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)
@@ -206,7 +207,7 @@ def refit(
         for problem, point in starts:
             if point.A.shape[1]:
                 descent = Descent(problem, point.A.shape[1], rng)
-                stop, stage = Stop(3 * STEPS), Stage("refit", "part")
+                stop, stage = Stop(REFIT), Stage("refit", "part")
                 found.append((problem, (yield from descend(descent, point, stop, stage))))
     except Spent as ended:
         found += [] if ended.visit is None else [(problem, ended.visit.point)]

@@ -51,6 +51,12 @@ class Problem:
         return self.linear_solver == "cholesky"
 
     @property
+    def side_by_side(self) -> int:
+        """Networks that may be worked on at a time: a core each, where the rows are in memory."""
+        raw = self.source.raw
+        return 1 if raw.streamed or raw.remote else self.backend.side_by_side
+
+    @property
     def backend(self) -> Backend:
         return self.source.backend
 

@@ -10,7 +10,6 @@ from anmin.network import activate
 from anmin.objective import SQUARED_ERROR, weights_of
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
-from anmin.sources.hinged import HingedRows
 
 CPU = NumpyBackend()
 CANDIDATES = 20
@@ -42,7 +41,7 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
     batch, be = problem.source.rows(rows), problem.backend
-    X = batch.X if isinstance(batch.X, HingedRows) else be.to_numpy(batch.X)
+    X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)
 
 
