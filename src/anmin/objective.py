@@ -26,6 +26,13 @@ class Objective(Protocol):
     def least_squares(self) -> bool:
         """Whether it is quadratic, with the same weight for every entry: sums replace passes."""
 
+    @property
+    def degree(self) -> float:
+        """It has the unit of y to this power."""
+
+    def near(self, level: float) -> Objective:
+        """The same where its mean has come down to `level`; only directions may depend on that."""
+
     def value(self, Y: Array, F: Array, root: Array) -> float: ...
 
     def residual(self, Y: Array, F: Array, root: Array) -> Array: ...
@@ -47,6 +54,13 @@ class SquaredError:
     @property
     def least_squares(self) -> bool:
         return True
+
+    @property
+    def degree(self) -> float:
+        return 2.0
+
+    def near(self, level: float) -> SquaredError:  # noqa: ARG002
+        return self
 
     def value(self, Y: Array, F: Array, root: Array) -> float:
         R = self.residual(Y, F, root)

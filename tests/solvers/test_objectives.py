@@ -25,7 +25,7 @@ LAM = 1e-2
 
 
 @dataclass(frozen=True)
-class Half:
+class Half(SquaredError):  # noqa: N818
     """Half the squared error, which does not say that it is quadratic."""
 
     least_squares = False
@@ -41,7 +41,7 @@ class Half:
 
 
 @dataclass(frozen=True)
-class Smooth:
+class Smooth(SquaredError):  # noqa: N818
     """ℓ = √(1 + (y − f)²): convex, and a weight for every entry."""
 
     least_squares = False

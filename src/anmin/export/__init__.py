@@ -121,7 +121,7 @@ def raw_network(model: Any, dtype: str = "float64") -> Network:
     if network.A.shape[1] == 0:
         p, q = len(network.A), len(network.b0)
         network = replace(network, A=np.zeros((p, 1)), B=np.zeros((1, q)))
-    shift = 0.5 if hasattr(model, "classes_") else 0.0
+    shift = model._middle if hasattr(model, "classes_") else 0.0
     return in_dtype(network.fold(s.x_mean, s.x_scale, s.y_mean - shift), dtype)
 
 

@@ -82,8 +82,13 @@ class Problem:
         if W is None:
             W = self.backend.double(self.backend.zeros(A.shape[1] + 1, self.source.shape[2]))
 
+        objective = self.objective
+
         def sums_at(W: Array) -> WorkingStats:
-            return self.source.reduce(WorkingPass(A, W, self.slope, self.objective))
+            nonlocal objective
+            found = self.source.reduce(WorkingPass(A, W, self.slope, objective))
+            objective = self.objective.near(found.value / found.n)  # of the next one
+            return found
 
         return self.with_output(A, *minimise(self.backend, sums_at, W, self.lam))
 
@@ -130,6 +135,12 @@ class Problem:
         W[:-1] /= s[:, None]
         loss = point.mse + self.lam * float((A * A).sum() + (W * W).sum())
         return Point(A, W, loss, point.mse, point.sums.scaled(s)) if loss < point.loss else point
+
+    def near(self, point: Point) -> Problem:
+        """The same with the slopes and weights of a smoothed loss as they are near a point."""
+        if self.objective.least_squares:
+            return self
+        return replace(self, objective=self.objective.near(point.mse))
 
     def network(self, point: Point) -> Network:
         A, W = self.backend.to_numpy(point.A), self.backend.to_numpy(point.W)

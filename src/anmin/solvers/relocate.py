@@ -58,6 +58,7 @@ def working_rows(
     """
     if problem.objective.least_squares:
         return X, Y
+    problem = problem.near(point)
     A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
     F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
     v = weights_of(problem.objective, Y, F, root).mean(1, keepdims=True)

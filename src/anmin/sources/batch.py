@@ -166,7 +166,7 @@ class Source:
         backend, n = self.backend, len(chunk)
         scaling = self.scaling.on(backend)
         roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
-        X, Y = backend.empty(n, self.shape[1]), backend.empty(*chunk.Y.shape)
+        X, Y = backend.empty(n, self.shape[1]), backend.empty(n, self.shape[2])
 
         def part(some: slice) -> None:
             Z = backend.double(self.scaling.encoded(chunk.X[some]))
