@@ -39,6 +39,9 @@ class Objective(Protocol):
 
     def weights(self, Y: Array, F: Array, root: Array) -> Array | None: ...
 
+    def terms(self, Y: Array, F: Array, root: Array) -> tuple[float, Array, Array]:
+        """All three at once, weights as an array in any case."""
+
 
 @dataclass(frozen=True, slots=True)
 class SquaredError:
@@ -71,6 +74,10 @@ class SquaredError:
 
     def weights(self, Y: Array, F: Array, root: Array) -> None:  # noqa: ARG002
         return None
+
+    def terms(self, Y: Array, F: Array, root: Array) -> tuple[float, Array, Array]:
+        R = self.residual(Y, F, root)
+        return self.value(Y, F, root), R, weights_of(self, Y, F, root)
 
 
 SQUARED_ERROR = SquaredError()

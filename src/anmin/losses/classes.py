@@ -74,6 +74,14 @@ class Softmax(Loss):
         p, q = softmax(f), f.shape[1]
         return p * (1 - p) * (q / (q - 1))
 
+    def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        xp, top, q = library(f), row_max(f), f.shape[1]
+        e = xp.exp(f - top)
+        size = e.sum(1)[:, None]
+        p = e / size
+        value = top + xp.log(size) - (y * f).sum(1)[:, None]
+        return value, p - y, p * (1 - p) * (q / (q - 1))
+
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return np.log(np.maximum(np.average(y, axis=0, weights=w), RAREST))
 

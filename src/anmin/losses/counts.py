@@ -10,7 +10,7 @@ import numpy as np
 from anmin.backends import Array
 from anmin.losses.loss import Loss, library
 
-TINY = 1e-300
+TINY = 1e-37  # single precision has it
 
 
 class OfRate(Loss):

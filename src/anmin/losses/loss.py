@@ -56,6 +56,10 @@ class Loss:
     def curvature(self, y: Array, f: Array) -> Array:
         raise NotImplementedError
 
+    def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """All three at once, for losses that have more than one thing in common."""
+        return self.value(y, f), self.slope(y, f), self.curvature(y, f)
+
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The best constant outputs for targets y (n, q) of weights w (n,)."""
         raise NotImplementedError
@@ -97,16 +101,27 @@ class LossObjective:
         return start + self.unit * (Y / root), start + self.unit * (F / root)
 
     def value(self, Y: Array, F: Array, root: Array) -> float:
-        values = self.loss.value(*self.raw(Y, F, root))
-        return float((root * root * values).sum()) / self.unit**self.degree
+        return self.total(root, self.loss.value(*self.raw(Y, F, root)))
 
     def residual(self, Y: Array, F: Array, root: Array) -> Array:
-        slope = self.loss.slope(*self.raw(Y, F, root))
-        return (-0.5 * self.unit ** (1 - self.degree)) * root * slope
+        return self.pull(root, self.loss.slope(*self.raw(Y, F, root)))
 
     def weights(self, Y: Array, F: Array, root: Array) -> Array:
-        curvature = self.loss.curvature(*self.raw(Y, F, root))
-        return 0.5 * self.unit ** (2 - self.degree) * curvature
+        return self.bend * self.loss.curvature(*self.raw(Y, F, root))
+
+    def terms(self, Y: Array, F: Array, root: Array) -> tuple[float, Array, Array]:
+        value, slope, curvature = self.loss.terms(*self.raw(Y, F, root))
+        return self.total(root, value), self.pull(root, slope), self.bend * curvature
+
+    def total(self, root: Array, value: Array) -> float:
+        return float((root * root * value).sum()) / self.unit**self.degree
+
+    def pull(self, root: Array, slope: Array) -> Array:
+        return (-0.5 * self.unit ** (1 - self.degree)) * root * slope
+
+    @property
+    def bend(self) -> float:
+        return 0.5 * self.unit ** (2 - self.degree)
 
 
 def bound(
@@ -121,6 +136,8 @@ def bound(
     some = rows.gather(draw(n, min(n, SAMPLE), np.random.RandomState(0))).chunk
     w = np.ones(len(some)) if some.w is None else some.w
     start = loss.start(np.asarray(some.Y, dtype=np.float64), w)
+    first = loss.value(some.Y + 0 * start, 0 * some.Y + start)  # by constants
+    loss = loss.near(float(np.average(first.sum(1), weights=w)))
     s = spread(some.Y - start, w) if unit and loss.link != "exp" else 1.0
     start = start if centred else 0 * start
     scaling = replace(scaling, y_mean=start, y_scale=s)

@@ -244,7 +244,8 @@ def read_parameters(cls: Any, facts: Facts, arrays: Arrays) -> Facts:
     if (encoding := read_encoding("given_encoding_", arrays)) is not None:
         found["encoding"] = encoding
     moved = {name: found.pop(name) for name in MOVED if name in found and name not in known}
-    found.setdefault("loss", SQUARED)  # of versions that knew no other
+    if "loss" in known:
+        found.setdefault("loss", SQUARED)  # of versions that knew no other
     solver = with_moved(found.get("solver", cls().solver), moved)
     return found | {"solver": solver}
 

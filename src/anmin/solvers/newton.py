@@ -10,26 +10,38 @@ Where outputs act on each other (softmax) V is the diagonal of the curvature.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.sums.output import WorkingStats
 
-TURNS = 12
 HALVINGS = 12
 ENOUGH = 1e-3  # of the fall that the slope promises
-SETTLED = 1e-6  # of Φ: a promised fall that is not worth a pass
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """Turns, and the promised fall, as a share of Φ, that is not worth a pass."""
+
+    turns: int
+    settled: float
+
+
+FIRST, NEXT = Care(12, 1e-5), Care(4, 1e-5)  # from nothing; from a W that is near, for now
+LAST = Care(60, 1e-9)  # for a result
 
 
 def minimise(
-    backend: Backend, sums_at: Callable[[Array], WorkingStats], W: Array, penalty: Array | float
-) -> tuple[Array, WorkingStats]:
+    backend: Backend, sums_at: Callable[[Array], WorkingStats], W: Array, penalty: Array | float,
+    care: Care,
+) -> tuple[Array, WorkingStats]:  # fmt: skip
     """The W of least Φ from a given one, and the sums there."""
     here = sums_at(W)
     phi = total(here, W, penalty)
-    for _ in range(TURNS):
+    for _ in range(care.turns):
         D, gain = newton_step(backend, here, W, penalty)
-        if not gain > SETTLED * phi:
+        if not gain > care.settled * phi:
             break
         step = 1.0
         for _ in range(HALVINGS):

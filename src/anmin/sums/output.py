@@ -131,12 +131,10 @@ class WorkingPass:
             X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
             S, root = X if known is None else known[rows], X[:, :1]
             F = S @ W
-            R = self.objective.residual(Y, F, root)
-            V = weights_of(self.objective, Y, F, root)
+            value, R, V = self.objective.terms(Y, F, root)
             StVS = backend.double(backend.zeros(W.shape[1], len(W), len(W)))
             for k in range(len(StVS)):
                 StVS[k] = (S * V[:, k : k + 1]).T @ S
-            value = self.objective.value(Y, F, root)
             return WorkingStats(float(root[:, 0] @ root[:, 0]), value, S.T @ R, StVS)
 
         return backend.sum_over_blocks(part, len(batch))
