@@ -81,8 +81,8 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
     arrays |= encoding_arrays("encoding_", model._scaling.encoding)
     if getattr(model, "_intervals", None) is not None:
         arrays |= {"interval_root": model._intervals.root, "noise": model._intervals.noise}
-    facts = {"parameters": keep_parameters(model, arrays), "extra": extra}
-    facts |= result_facts(model) | target_facts(model)
+    facts = target_facts(model)  # an error, where a file cannot hold them
+    facts |= {"parameters": keep_parameters(model, arrays), "extra": extra} | result_facts(model)
     files.write_atomically(path, files.pack(facts, arrays))
 
 
