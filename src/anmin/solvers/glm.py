@@ -31,13 +31,13 @@ def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
     be = problem.backend
     C = np.zeros((problem.source.shape[1], problem.source.shape[2]))
     sums_at = problem.working_sums(None)
-    here = sums_at(be.double(C))
+    here = sums_at(be.double(C), True)
     for _ in range(TURNS):
         new, value = cross_validated(problem, here, C, penalties)
         step = 1.0
         for _ in range(HALVINGS):
             trial = C + step * (new - C)
-            there = sums_at(be.double(trial))
+            there = sums_at(be.double(trial), True)
             if there.value < here.value or there.value < 1.5 * value:
                 break
             step /= 2

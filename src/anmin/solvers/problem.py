@@ -9,7 +9,6 @@ such systems (`newton.py`), from a W that is near.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
-from anmin.solvers.newton import FIRST, NEXT, minimise
+from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
 from anmin.sources import Source
 from anmin.sources.draws import draw
 from anmin.sums.output import (
@@ -87,13 +86,13 @@ class Problem:
         found = minimise(self.backend, self.working_sums(A), W, self.lam, care)
         return self.with_output(A, *found)
 
-    def working_sums(self, A: Array | None) -> Callable[[Array], WorkingStats]:
+    def working_sums(self, A: Array | None) -> SumsAt:
         """W ↦ the quadratic that touches the loss of [σ(XA), 1]W, or of XW without an A."""
         objective = self.objective
 
-        def sums_at(W: Array) -> WorkingStats:
+        def sums_at(W: Array, bend: bool) -> WorkingStats:
             nonlocal objective
-            found = self.source.reduce(WorkingPass(A, W, self.slope, objective))
+            found = self.source.reduce(WorkingPass(A, W, self.slope, objective, bend))
             objective = self.objective.near(found.value / found.n)  # for the next one
             return found
 
