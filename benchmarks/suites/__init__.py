@@ -26,6 +26,8 @@ SUITES = {
     "time-to-adam": "time_to_adam:time_to_adam",
     "deep": "deep:deep",
     "defaults": "defaults:defaults",
+    "classification": "classification:classification",
+    "losses": "losses:losses",
     "syrk": "speed:syrk",
     "growth": "speed:growth",
     "scaling": "speed:scaling",

@@ -22,6 +22,7 @@ ALLOWED = {
     "linsolve": {"backends"},
     "sources": {"backends", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
+    "losses": {"backends", "checks", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
@@ -35,10 +36,12 @@ ALLOWED = {
     },
     # what is made of a fit
     "inspect": {
-        "backends", "history", "linsolve", "network", "objective", "solvers", "sources", "status", "sums",
+        "backends", "history", "linsolve", "network", "objective", "solvers", "sources",
+        "status", "sums",
     },
     "model_file": {
-        "encoding", "files", "history", "inspect", "network", "solvers", "sources", "status",
+        "encoding", "files", "history", "inspect", "losses", "network", "solvers", "sources",
+        "status",
     },
     "export": {"encoding", "files", "model_file", "network"},
     # the scikit-learn surface
@@ -46,10 +49,10 @@ ALLOWED = {
     "callbacks": {"history", "network", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "network", "solvers", "sources", "status",
+        "inspect", "losses", "network", "objective", "solvers", "sources", "status",
     },
     "estimators": {
-        "base", "callbacks", "checks", "model_file", "parameters", "sources",
+        "base", "callbacks", "checks", "losses", "model_file", "parameters", "solvers", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

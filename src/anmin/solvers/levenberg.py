@@ -59,7 +59,7 @@ class Descent:
         raised, faster and faster. `point` itself comes back where no damping helps. Entries of the
         firing pattern that changed are counted from the A `before`.
         """
-        problem = self.problem
+        problem = self.problem.near(point)
         g = gradient(problem, point)
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
         dense = one and problem.forms_matrix(point.A.shape[1], DENSE)

@@ -77,6 +77,7 @@ def candidates(
     residual's own direction on the side where they fire. A neuron pays for itself at any lam
     below its correlation.
     """
+    problem = problem.near(point)
     X, Y = sample_rows(problem, rng)
     A, V = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))

@@ -55,6 +55,8 @@ class VarPro(Solver):
     20
     """
 
+    any_loss = True
+
     def __init__(
         self,
         patience: int = 10,
