@@ -63,7 +63,7 @@ PARAMETERS = """
     cv : int, float, splitter or iterable of splits, default=None
         Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
         of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
-        such a share too.
+        such a share too, or the rows of the first split, and chooses `lam` by the other splits.
     device : str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
     checkpoint : path, default=None

@@ -17,7 +17,8 @@ from sklearn.utils.validation import (
 )
 
 from anmin.columns import Columns, Table
-from anmin.sources import RawSource, Scaling
+from anmin.sources import RawSource, Scaling, counting_rows
+from anmin.sources.raw import ArrayRows
 
 NUMBERS = (np.float64, np.float32)
 
@@ -83,13 +84,35 @@ def training_matrix(
     return made
 
 
+def with_judge(model: Any, rows: ArrayRows, X: Any, Y: np.ndarray | None) -> ArrayRows:
+    """Training rows, and rows X with targets Y (n, q) to judge on, where they were given."""
+    if (X is None) != (Y is None):
+        raise ValueError("X_val and y_val go together; one of them is missing.")
+    if X is None or Y is None:
+        return rows
+    if model._columns is None:
+        X = validate_data(model, X, reset=False, dtype=list(NUMBERS))
+    else:
+        X = table_matrix(model, X)
+    check_consistent_length(X, Y)
+    q = rows.width[1]
+    if Y.shape[1] != q:
+        raise ValueError(f"y_val has {Y.shape[1]} outputs and y has {q}; they must match.")
+    rows.judge = counting_rows(X, Y, None)
+    return rows
+
+
 def prediction_matrix(model: Any, X: Any) -> np.ndarray:
     """Rows for which to predict, as numbers."""
     check_is_fitted(model)
-    columns = model._columns
-    if columns is None:
-        X = validate_data(model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite="allow-nan")
-        return without_gaps_in(model, X)
+    if model._columns is not None:
+        return table_matrix(model, X)
+    X = validate_data(model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite="allow-nan")
+    return without_gaps_in(model, X)
+
+
+def table_matrix(model: Any, X: Any) -> np.ndarray:
+    """The numbers that a table's columns make."""
     if issparse(X):
         raise TypeError("X is sparse, and must be dense: use X.toarray().")
     X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
@@ -98,7 +121,7 @@ def prediction_matrix(model: Any, X: Any) -> np.ndarray:
     validate_data(model, X, reset=False, skip_check_array=True)
     if X.shape[0] == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return columns.matrix(X)
+    return model._columns.matrix(X)
 
 
 def without_gaps_in(model: Any, X: np.ndarray) -> np.ndarray:
