@@ -24,6 +24,7 @@ from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
+from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.rows import TableRows
@@ -49,7 +50,7 @@ NO_USE = (
 )
 
 
-class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     def __init__(
@@ -164,6 +165,8 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         self._report: Report | None = None
         self._intervals = None
         try:
+            columns = self._columns_of_inputs()
+            self.feature_importances_ = importances(problem, self._network, columns)
             self._report = report_on(problem, fit, h)
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)

@@ -97,4 +97,7 @@ ATTRIBUTES = """
     loss_curve_ : list of float
     n_iter_, n_hidden_, n_outputs_, n_features_in_ : int
     feature_names_in_ : array, when X had names
+    feature_importances_ : array (n_features_in_,)
+        How much the network uses each column of X: its gradient, squared and summed, over the
+        training rows. They sum to 1.
 """

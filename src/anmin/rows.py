@@ -50,6 +50,27 @@ class TableRows:
         X = prediction_matrix(self, X)
         return self._scaling.encoded(X)
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
+        """The names of the columns of `encode(X)`, which `coefs_[0]` has a row for.
+
+        >>> import pandas as pd
+        >>> from anmin import ANMINRegressor
+        >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "heat": ["gas", "oil", "wood"]})
+        >>> frame = pd.concat([frame] * 6)
+        >>> model = ANMINRegressor(2, lam=0.1, random_state=0).fit(frame, [1, 2, 3] * 6)
+        >>> list(model.get_feature_names_out())
+        ['size', 'size is missing', 'heat=gas', 'heat=oil', 'heat=wood']
+        """
+        check_is_fitted(self)
+        model: Any = self
+        d, e = model.n_features_in_, self._scaling.encoding
+        names = [*getattr(model, "feature_names_in_", (f"x{j}" for j in range(d)))]
+        made = names if self._columns is None else self._columns.made
+        if e is not None:
+            hinges = zip(e.column, e.low, e.high, strict=True)
+            made = [*made, *(f"{made[c]} from {low:g} to {high:g}" for c, low, high in hinges)]
+        return np.array(made, dtype=object)
+
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""
         self._columns = None
