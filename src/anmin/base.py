@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
 from anmin.backends import get_backend
@@ -24,11 +24,14 @@ from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit, Units
+from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.losses import Loss, bound
 from anmin.objective import SQUARED_ERROR, Objective
+from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
     RawSource,
@@ -37,14 +40,19 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.sources.draws import Beside
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 N_NETWORKS = 1  # that are averaged
 HUGE = 1e250  # a penalty that leaves nothing of any network
+NO_USE = (
+    'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
+    "at None, whose place X_val takes."
+)
 
 
-class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     _loss: Loss | None = None  # of the last fit; None is the squared error
@@ -62,6 +70,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         standardize: bool = True,
         n_networks: int = N_NETWORKS,
         encoding: str | Encoding | None = None,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
@@ -80,6 +89,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.cv = cv
         self.device = device
@@ -88,12 +98,14 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None) -> None:
-        """Train on checked rows; X, y and weight are what the user gave, for callbacks and cv."""
+    def _fit(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
+    ) -> None:
+        """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
         budget = self._budget(solver)
-        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight)
+        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
         if self._wants_intervals():
             one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
@@ -163,6 +175,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self._report: Report | None = None
         self._intervals = None
         try:
+            columns = self._columns_of_inputs()
+            self.feature_importances_ = importances(problem, self._network, columns)
             measure = () if self._loss is None else (self._loss.label,)
             self._report = report_on(problem, fit, h, *measure)
             if self._wants_intervals():
@@ -179,7 +193,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if start.A is not None:
             params["warm_start" if self.warm_start else "init"] = start.A
         if search.splits is not None:
-            params["cv"] = search.splits
+            judge = problem.source.raw.judge
+            params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
     def _start(self, whole: Problem, h: int) -> np.ndarray | None:
@@ -216,8 +231,9 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         return checks.fits_in_memory(h, rows.width[0] + 1)
 
     def _search(
-        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None
-    ) -> Search:
+        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None,
+        groups: Any,
+    ) -> Search:  # fmt: skip
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
@@ -225,11 +241,20 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if networks > 1 or self.encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
         search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
-        if self.cv is None or isinstance(self.cv, Real):
-            return replace(search, **checks.held_out(self.cv))
+        n, cv = rows.tally()[0], self.cv
+        if rows.judge is not None:
+            if cv is not None or not (self._chooses(solver) or self.early_stopping):
+                raise ValueError(NO_USE)
+            return replace(search, splits=[(np.arange(n), Beside())])
+        if groups is not None and (cv is None or isinstance(cv, Real)):
+            cv = checks.group_splits(
+                cv, groups, max(FOLDS if n < FEW else 1, networks, solver.n_init)
+            )
+        if cv is None or isinstance(cv, Real):
+            return replace(search, **checks.held_out(cv))
         if rows.streamed:  # a splitter sees numbers of rows
-            X, y = np.empty((rows.tally()[0], 0)), None
-        return replace(search, splits=checks.splits(self.cv, X, y, weight))
+            X, y = np.empty((n, 0)), None
+        return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
     def _budget(self, solver: Solver) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time
@@ -303,16 +328,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             raise ValueError("There is no report: the fit was interrupted while it was made.")
         return self._report
 
-    def encode(self, X: Any) -> np.ndarray:
-        """X as `coefs_[0]` takes it: the columns of the encoding, or X itself without one.
-
-        >>> from anmin import ANMINRegressor
-        >>> model = ANMINRegressor(random_state=0).fit([[0], [1], [2], [3]], [0, 1, 2, 3])
-        >>> model.encode([[5.0]])
-        array([[5.]])
-        """
-        return self._scaling.encoded(self._checked(X))
-
     def _scores(self, X: Any) -> Any:
         """The outputs of the network for raw X: (n, q); lazy for a Dask collection."""
         if not is_source(X):
@@ -321,23 +336,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         forward = partial(self._scaling.outputs, self._network)
         names = getattr(self, "feature_names_in_", None)
         return predict_source(forward, X, names, self.n_features_in_)
-
-    def _inputs(self, X: Any) -> np.ndarray:
-        """Raw X, checked, encoded and standardised."""
-        X = self._checked(X)
-        return self._scaling.inputs(X)
-
-    def _checked(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-
-    def _note_source(self, rows: RawSource) -> None:
-        """What scikit-learn notes of X, and how many rows were left out."""
-        self.n_features_in_, self.n_skipped_ = rows.width[0], rows.n_skipped_
-        if rows.names is not None:
-            self.feature_names_in_ = np.array(rows.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""

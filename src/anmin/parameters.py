@@ -53,13 +53,17 @@ PARAMETERS = """
     encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
         "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
         decide (with lam="auto" only; standardize=False switches it off).
+    categorical_features : "from_dtype", None, names, numbers or mask, default="from_dtype"
+        Columns that hold categories: by their types (text, pandas' and polars' categories,
+        Arrow's dictionaries), or those that are named. Dates become numbers and parts of the
+        calendar. Gaps (NaN, None) may be in any column.
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.
     cv : int, float, splitter or iterable of splits, default=None
         Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
         of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
-        such a share too.
+        such a share too, or the rows of the first split, and chooses `lam` by the other splits.
     device : str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
     checkpoint : path, default=None
@@ -93,4 +97,7 @@ ATTRIBUTES = """
     loss_curve_ : list of float
     n_iter_, n_hidden_, n_outputs_, n_features_in_ : int
     feature_names_in_ : array, when X had names
+    feature_importances_ : array (n_features_in_,)
+        How much the network uses each column of X: its gradient, squared and summed, over the
+        training rows. They sum to 1.
 """

@@ -16,6 +16,7 @@ ALLOWED = {
     "checks": set(),
     "files": set(),
     "encoding": set(),
+    "columns": set(),
     "history": {"network", "status"},
     "backends": {"network"},
     "objective": {"backends"},
@@ -40,19 +41,22 @@ ALLOWED = {
         "status", "sums",
     },
     "model_file": {
-        "encoding", "files", "history", "inspect", "losses", "network", "solvers", "sources",
+        "columns", "encoding", "files", "history", "inspect", "losses", "network", "solvers",
+        "sources",
         "status",
     },
-    "export": {"encoding", "files", "model_file", "network"},
+    "export": {"columns", "encoding", "files", "model_file", "network"},
     # the scikit-learn surface
     "parameters": set(),
+    "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "losses", "network", "objective", "solvers", "sources", "status",
+        "inspect", "losses", "network", "objective", "rows", "solvers", "sources", "status",
     },
     "estimators": {
-        "base", "callbacks", "checks", "losses", "model_file", "parameters", "solvers", "sources",
+        "base", "callbacks", "checks", "losses", "model_file", "parameters", "rows", "solvers",
+        "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 85, 12_100
+MOST_FILES, MOST_LINES = 95, 14_300
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.sources.chunk import Chunk
-from anmin.sources.draws import Part
+from anmin.sources.draws import Beside, Part
 from anmin.sources.hinged import Hinges, hinged_rows
 from anmin.sources.scaling import Scaling
 
@@ -196,7 +196,9 @@ class Source:
 
     def part(self, part: Part) -> Source:
         """Some of the rows, where they live: by their numbers, or by a rule."""
-        return self.raw.part(part).prepared(self.scaling, self.backend, self.batch_size)
+        raw = self.raw.judge if isinstance(part, Beside) else self.raw.part(part)
+        assert raw is not None, "a source without rows beside its own was asked for them"
+        return raw.prepared(self.scaling, self.backend, self.batch_size)
 
     def using(self, backend: Backend) -> Source:
         """The same rows in the arithmetic of another backend."""
