@@ -55,16 +55,16 @@ def predict(
 
       cat new.csv | anmin predict houses.anmin - > prices.csv
     """
-    from anmin.cli.columns import require_columns
+    from anmin.cli.roles import require_columns
     from anmin.cli.schema import open_model
     from anmin.cli.tables import FORMATS, STDIN, read, write
 
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    sheet, kept = read(data, schema.inputs.categories), list(dict.fromkeys(keep or ()))
+    sheet, kept = read(data, schema.reading), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
-    X = schema.inputs.encode(sheet)
+    X = schema.table(sheet)
     said = predictions(network, schema.targets, X, proba, std)
     if both := said.keys() & set(kept):
         raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
@@ -127,7 +127,7 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet = read(data, schema.inputs.categories)
+        sheet = read(data, schema.reading)
         rows = schema.labelled_rows(sheet, hasattr(network, "classes_"))
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
@@ -144,15 +144,16 @@ def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
             write_atomically(output, page)
     report, cost, console = subject.model._report, subject.cost(), plain_console()
     if as_json:
-        found = {"errors": subject.errors(), "cost": cost}
+        found = {"errors": subject.errors(), "verdict": subject.verdict(), "cost": cost}
+        found |= {"rivals": subject.schema.summary.rivals if subject.schema.summary else {}}
         print_json(found | {"convergence": report and report.as_dict()})
     elif output is None:
-        lines = [*error_lines(subject.errors())]
+        lines = [*subject.verdict(), *error_lines(subject.errors())]
         lines.append(", ".join(f"{value:,} {LABELS[name]}" for name, value in cost.items()))
         lines.append(str(report) if report else ": ".join(*convergence_lines(subject.model)))
         console.print("\n".join(lines))
     else:
-        typer.echo(f"The report is in {output}")
+        console.print("\n".join([*subject.verdict(), f"The report is in {output}"]))
 
 
 # ---- export -------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ def export(
             form.write(network, path, **options)
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
-    inputs = schema.inputs.encoded
+    inputs = list(schema.inputs)
     if as_json:
         print_json({"output": str(path), "inputs": inputs, "targets": list(schema.targets)})
     else:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn import metrics
@@ -13,41 +12,31 @@ from sklearn.base import is_classifier
 from anmin.plotting import outputs
 
 if TYPE_CHECKING:
-    from anmin.base import BaseANMIN
+    from anmin.cli.roles import LabelledRows
 
 LABELS = {
     "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "accuracy": "accuracy",
     "log_loss": "log-loss", "inputs": "inputs", "hidden": "hidden units", "outputs": "outputs",
-    "parameters": "parameters", "multiply_adds": "multiply-adds a row",
+    "parameters": "parameters", "multiply_adds": "multiply-adds a row", "edge": "edge",
 }  # fmt: skip
+
+CLEAR = 2.0  # standard errors
 
 Errors = dict[str, dict[str, float]]  # target → name → error
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRows:
-    """Rows to fit or to judge a model: inputs, true targets, and weights if there are any."""
-
-    X: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None = None
-
-    def part(self, chosen: np.ndarray) -> LabelledRows:
-        weight = None if self.weight is None else self.weight[chosen]
-        return LabelledRows(self.X[chosen], self.y[chosen], weight)
-
-
-def errors(model: BaseANMIN, rows: LabelledRows, targets: Sequence[str] = ("y",)) -> Errors:
+def errors(model: Any, rows: LabelledRows, targets: Sequence[str] = ("y",)) -> Errors:
     """Errors on given rows, for each target.
 
     Regression: mean squared error, its root, mean absolute error, R². Classification: accuracy and
     log-loss.
 
-    >>> import numpy as np
+    >>> import numpy as np, pandas as pd
     >>> from anmin import ANMINRegressor
-    >>> x = np.linspace(-1, 1, 60)[:, None]
-    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, x.ravel())
-    >>> errors(model, LabelledRows(x, x.ravel()))["y"]["mse"] < 1e-3
+    >>> from anmin.cli.roles import LabelledRows
+    >>> x = pd.DataFrame({"x": np.linspace(-1, 1, 60)})
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, x["x"])
+    >>> errors(model, LabelledRows(x, x["x"].to_numpy()))["y"]["mse"] < 1e-3
     True
     """
     said, y, weight = outputs(model, rows.X), rows.y, rows.weight
@@ -60,6 +49,16 @@ def errors(model: BaseANMIN, rows: LabelledRows, targets: Sequence[str] = ("y",)
         loss = metrics.log_loss(y, said, labels=model.classes_, sample_weight=weight)
         found["log_loss"] = float(loss)
     return {targets[0]: found}
+
+
+def row_losses(model: Any, rows: LabelledRows) -> np.ndarray:
+    """For each row and target the squared error, or minus the logarithm of the class's share."""
+    said = outputs(model, rows.X)
+    if not is_classifier(model):
+        return (said - rows.y.reshape(len(said), -1)) ** 2
+    place = np.searchsorted(model.classes_, rows.y).clip(max=len(model.classes_) - 1)
+    right = np.where(model.classes_[place] == rows.y, said[np.arange(len(said)), place], 0.0)
+    return -np.log(np.maximum(right, 1e-15))[:, None]
 
 
 def regression_errors(y: np.ndarray, said: np.ndarray, w: np.ndarray | None) -> dict[str, float]:
@@ -82,6 +81,45 @@ def error_lines(known: Mapping[str, Errors]) -> list[str]:
             values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
             lines.append(f"{target}, {rows}: {values}")
     return lines
+
+
+def judged_by(found: Mapping[str, float]) -> str:
+    """The error that a verdict is about: of numbers the root mean square, of classes the log-loss."""
+    return next((name for name in ("rmse", "log_loss", "accuracy") if name in found), "")
+
+
+def verdict(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> list[str]:
+    """How good a model is, in words: beside no model at all, and beside simple ones."""
+    name = judged_by(ours)
+    found = {who: each[target] for who, each in rivals.items() if name in each.get(target, {})}
+    if not found:
+        return []
+    sentences = []
+    (nothing, least), *others = found.items()
+    if least[name] > 0 and name != "accuracy":
+        share = ours[name] / least[name]
+        gain = f"{1 - share:.0%} below" if share < 1 else f"{share - 1:.0%} above"
+        sentences.append(f"The error is {gain} that of {nothing}.")
+    for who, theirs in others:
+        edge, ratio = theirs.get("edge", 0.0), theirs[name] / max(ours[name], 1e-300)
+        if abs(edge) < CLEAR:
+            sentences.append(f"Between it and {who} these rows show no clear difference.")
+        elif edge > 0:
+            sentences.append(f"It is clearly better than {who}, by {1 - 1 / ratio:.0%}.")
+        else:
+            sentences.append(f"Clearly better here: {who}, by {1 - ratio:.0%}.")
+    return sentences
+
+
+def comparison(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> str:
+    """The error beside those of simple models, in one line."""
+    name = judged_by(ours)
+    theirs = [
+        f"{who} {number(each[target][name])}"
+        for who, each in rivals.items()
+        if name in each.get(target, {})
+    ]
+    return f"{LABELS[name]} {number(ours[name])}" + (f" ({', '.join(theirs)})" if theirs else "")
 
 
 def number(value: float) -> str:
