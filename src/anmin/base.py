@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
 from anmin.backends import get_backend
@@ -26,6 +26,7 @@ from anmin.export import Exports
 from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
+from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
@@ -42,7 +43,7 @@ N_NETWORKS = 1  # that are averaged
 HUGE = 1e250  # a penalty that leaves nothing of any network
 
 
-class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     def __init__(
@@ -58,6 +59,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         standardize: bool = True,
         n_networks: int = N_NETWORKS,
         encoding: str | Encoding | None = None,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
@@ -76,6 +78,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.cv = cv
         self.device = device
@@ -286,16 +289,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             raise ValueError("There is no report: the fit was interrupted while it was made.")
         return self._report
 
-    def encode(self, X: Any) -> np.ndarray:
-        """X as `coefs_[0]` takes it: the columns of the encoding, or X itself without one.
-
-        >>> from anmin import ANMINRegressor
-        >>> model = ANMINRegressor(random_state=0).fit([[0], [1], [2], [3]], [0, 1, 2, 3])
-        >>> model.encode([[5.0]])
-        array([[5.]])
-        """
-        return self._scaling.encoded(self._checked(X))
-
     def _scores(self, X: Any) -> Any:
         """The outputs of the network for raw X: (n, q); lazy for a Dask collection."""
         if not is_source(X):
@@ -304,23 +297,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         forward = partial(self._scaling.outputs, self._network)
         names = getattr(self, "feature_names_in_", None)
         return predict_source(forward, X, names, self.n_features_in_)
-
-    def _inputs(self, X: Any) -> np.ndarray:
-        """Raw X, checked, encoded and standardised."""
-        X = self._checked(X)
-        return self._scaling.inputs(X)
-
-    def _checked(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-
-    def _note_source(self, rows: RawSource) -> None:
-        """What scikit-learn notes of X, and how many rows were left out."""
-        self.n_features_in_, self.n_skipped_ = rows.width[0], rows.n_skipped_
-        if rows.names is not None:
-            self.feature_names_in_ = np.array(rows.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""

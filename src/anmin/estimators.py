@@ -10,13 +10,14 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
 from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
+from anmin.rows import training_matrix, training_table
 from anmin.sources import (
     counting_rows,
     is_source,
@@ -68,13 +69,13 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
             self._fit(rows, X, y)
             return self
         checks.dense_target(y)
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
-        )
+        table, y = training_table(self, X, y, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         self._one_dimensional = y.ndim == 1
-        weight = checks.positive_weights(row_weights(sample_weight, X))
-        self._fit(counting_rows(X, y.reshape(len(y), -1), weight), X, y, weight)
+        weight = checks.positive_weights(row_weights(sample_weight, y))
+        Y = y.reshape(len(y), -1)
+        numbers = training_matrix(self, table, Y, weight)
+        self._fit(counting_rows(numbers, Y, weight), X if self._columns else numbers, y, weight)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -142,19 +143,21 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
                 "ANMINRegressor to one 0/1 column a class."
             )
         checks.dense_target(y)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        table, y = training_table(self, X, y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             only = self.classes_[0]
             raise ValueError(f"y must hold two classes or more; got one class, {only!r}.")
-        weight = row_weights(sample_weight, X)
+        weight = row_weights(sample_weight, y)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
         Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
-        self._fit(counting_rows(X, Y, checks.positive_weights(weight)), X, y, weight)
+        checks.positive_weights(weight)
+        numbers = training_matrix(self, table, Y, weight)
+        self._fit(counting_rows(numbers, Y, weight), X if self._columns else numbers, y, weight)
         label = np.searchsorted(self.classes_, y)
-        scores = self._class_scores(self._outputs(self._scaling.inputs(X)))
+        scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
         self._temperature = temperature(scores, label, weight)
         return self
 
@@ -180,9 +183,9 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         return pick(self.classes_, best)
 
 
-def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray | None:
+def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     return (
-        None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
     )
 
 

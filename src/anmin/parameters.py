@@ -53,6 +53,10 @@ PARAMETERS = """
     encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
         "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
         decide (with lam="auto" only; standardize=False switches it off).
+    categorical_features : "from_dtype", None, names, numbers or mask, default="from_dtype"
+        Columns that hold categories: by their types (text, pandas' and polars' categories,
+        Arrow's dictionaries), or those that are named. Dates become numbers and parts of the
+        calendar. Gaps (NaN, None) may be in any column.
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.

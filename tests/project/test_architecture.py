@@ -16,6 +16,7 @@ ALLOWED = {
     "checks": set(),
     "files": set(),
     "encoding": set(),
+    "columns": set(),
     "history": {"network", "status"},
     "backends": {"network"},
     "objective": {"backends"},
@@ -38,18 +39,20 @@ ALLOWED = {
         "backends", "history", "linsolve", "network", "solvers", "sources", "status", "sums",
     },
     "model_file": {
-        "encoding", "files", "history", "inspect", "network", "solvers", "sources", "status",
+        "columns", "encoding", "files", "history", "inspect", "network", "solvers", "sources",
+        "status",
     },
-    "export": {"encoding", "files", "model_file", "network"},
+    "export": {"columns", "encoding", "files", "model_file", "network"},
     # the scikit-learn surface
     "parameters": set(),
+    "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "network", "solvers", "sources", "status",
+        "inspect", "network", "rows", "solvers", "sources", "status",
     },
     "estimators": {
-        "base", "callbacks", "checks", "model_file", "parameters", "sources",
+        "base", "callbacks", "checks", "model_file", "parameters", "rows", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from anmin.encoding import CLIP, FAR
-from anmin.export import Columns, Export, cost, raw_columns, raw_network, register
+from anmin.export import EncodingArrays, Export, cost, raw_columns, raw_network, register
 from anmin.files import PathLike, write_atomically
 
 FILE = Template("""\
@@ -195,7 +195,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-def encoding_values(columns: Columns, values: dict[str, Any], end: str) -> dict[str, Any]:
+def encoding_values(columns: EncodingArrays, values: dict[str, Any], end: str) -> dict[str, Any]:
     """What an encoding adds to the file."""
     m = len(columns.column)
     parts: dict[str, Any] = {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anmin.encoding import CLIP, FAR
-from anmin.export import Columns, Export, in_dtype, raw_columns, raw_network, register
+from anmin.export import EncodingArrays, Export, in_dtype, raw_columns, raw_network, register
 from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
 
@@ -64,7 +64,7 @@ def logits(network: Network, temperature: float) -> Network:
     return replace(network, B=temperature * B, b0=temperature * b0)
 
 
-def make_graph(network: Network, columns: Columns | None, dtype: str, classify: bool) -> Any:
+def make_graph(network: Network, columns: EncodingArrays | None, dtype: str, classify: bool) -> Any:
     """The graph of the picture above."""
     from onnx import TensorProto, numpy_helper
     from onnx.helper import make_graph, make_node, make_tensor_value_info
@@ -93,7 +93,7 @@ def make_graph(network: Network, columns: Columns | None, dtype: str, classify: 
     return make_graph(nodes, "anmin", inputs, outputs, weights)
 
 
-def encoding_nodes(columns: Columns, layers: dict[str, np.ndarray]) -> tuple[list[Any], str]:
+def encoding_nodes(columns: EncodingArrays, layers: dict[str, np.ndarray]) -> tuple[list[Any], str]:
     """The nodes from X to the columns of an encoding, whose name is the second; see `Encoding`."""
     from onnx.helper import make_node
 

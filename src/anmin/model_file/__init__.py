@@ -25,6 +25,7 @@ from anmin.history import Fit, PathStep, Step
 from anmin.inspect.intervals import Intervals
 from anmin.inspect.report import Report
 from anmin.model_file import values
+from anmin.model_file.stored_columns import column_facts, read_columns
 from anmin.model_file.values import number, read_table
 from anmin.network import Network
 from anmin.solvers import SOLVERS
@@ -81,6 +82,7 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
     if getattr(model, "_intervals", None) is not None:
         arrays |= {"interval_root": model._intervals.root, "noise": model._intervals.noise}
     facts = {"parameters": keep_parameters(model, arrays), "extra": extra}
+    facts |= column_facts(model._columns, arrays)
     facts |= result_facts(model) | target_facts(model)
     files.write_atomically(path, files.pack(facts, arrays))
 
@@ -182,7 +184,9 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     model._adopt(Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path), scaling)
     report = facts.get("report", "missing")
     model._report = None if report is None else values.read_record(report, "report", Report)
-    read_names(model, facts, scaling.n_features)
+    model._columns = read_columns(facts, arrays, scaling.n_features)
+    d = scaling.n_features if model._columns is None else len(model._columns.columns)
+    read_names(model, facts, d)
     read_target(model, facts, len(network.b0))
     model._intervals = read_intervals(network, arrays)
     require(not arrays, f"it holds arrays that are unknown here: {', '.join(arrays):.60}")

@@ -1,8 +1,9 @@
 """Parameters and records as plain JSON, and back.
 
 A parameter is null, true, false, a number or a string as it is; anything else is an object with one
-tag: {"float": "-inf"}, {"dict": [[key, value], …]} or {"solver": name, "parameters": {…}}. Records
-become a list of columns and a list of rows, with null for NaN and strings for infinities.
+tag: {"float": "-inf"}, {"dict": [[key, value], …]}, {"list": […]} or {"solver": name, "parameters":
+{…}}. Records become a list of columns and a list of rows, with null for NaN and strings for
+infinities.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def encode(value: Any) -> Any:
     if type(value) in SOLVERS.values() and hasattr(value, "get_params"):
         options = {name: encode_scalar(v) for name, v in value.get_params(deep=False).items()}
         return {"solver": type(value).__name__, "parameters": options}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return {"list": [encode_scalar(each) for each in np.asarray(value).tolist()]}
     return encode_scalar(value)
 
 
@@ -54,6 +57,9 @@ def decode(value: Any) -> Any:
         good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
         require(good, "a bad dictionary among its parameters")
         return {decode_scalar(k): decode_scalar(v) for k, v in pairs}
+    if tags == {"list"}:
+        require(isinstance(value["list"], list), "a bad list among its parameters")
+        return [decode_scalar(each) for each in value["list"]]
     if tags == {"RandomState"}:  # in files of older versions
         return None
     if tags == {"solver", "parameters"}:
