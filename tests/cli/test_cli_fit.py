@@ -49,13 +49,26 @@ def fit(run, *words):
 
 
 def test_the_summary_says_all_that_counts(run):
-    result = run("fit", "things.csv", "-t", "price", "--drop", "kind", "--one-hot", *QUICK)
+    result = run("fit", "things.csv", "-t", "price", "--drop", "kind", *QUICK)
     assert result.exit_code == 0, result.output
-    words = ("price, 120 rows of the fit: MSE", "price, 24 rows held out: MSE", "R²",
-             "hidden units", "things.anmin", "fitted on all rows")  # fmt: skip
+    words = ("price, 120 rows of the fit: MSE", "price, 24 rows held out: RMSE", "R²", "ridge",
+             "the mean", "boosted trees", "The error is", "hidden units", "things.anmin",
+             "fitted on all rows")  # fmt: skip
     for word in words:
         assert word in result.stdout
-    assert result.stderr == ""
+    assert result.stderr == "note: left out, as they copy the target: 'double'; --keep NAME takes one in\n"
+
+
+def test_the_rivals_are_judged_on_the_same_rows(run):
+    facts = fit(run, "-t", "price")
+    assert list(facts["rivals"]) == ["the mean", "ridge", "boosted trees"]
+    table = things()
+    spread = table["price"].var(ddof=0)
+    assert facts["rivals"]["the mean"]["price"]["mse"] == pytest.approx(spread, rel=0.5)
+    assert facts["rivals"]["the mean"]["price"]["edge"] > 0
+    facts = fit(run, "-t", "kind", "--weight", "w")
+    assert list(facts["rivals"]) == ["class frequencies", "logistic regression", "boosted trees"]
+    assert set(fit(run, "-t", "price", "-t", "double")["rivals"]["ridge"]) == {"price", "double"}
 
 
 def test_json_holds_the_errors_and_the_sizes(run):
@@ -115,13 +128,6 @@ def test_a_constant_target(run):
     result = run("fit", "-", "-t", "y", *QUICK, "--json", "-o", "m.anmin", input=table)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["test"]["y"] == {"mse": 0, "rmse": 0, "mae": 0, "r2": 1}
-
-
-def test_a_column_with_the_name_of_a_category(run):
-    table = "col,col=red,y\n" + "red,1,2\nblue,0,1\n" * 20
-    result = run("fit", "-", "-t", "y", "--one-hot", *QUICK, input=table)
-    assert result.exit_code == 2
-    assert "two inputs would be called 'col=red'" in result.stderr
 
 
 def test_several_targets(run):
@@ -193,8 +199,9 @@ def test_a_table_without_header(run):
         (("-t", "price", "--drop", "hue"), "no column 'hue'"),
         (("-t", "price", "--features", "hue"), "no column 'hue'"),
         (("-t", "price", "--weight", "hue"), "no column 'hue'"),
-        (("-t", "price"), "'colour' ("),
-        (("-t", "kind", "--one-hot"), "--classify"),
+        (("-t", "prize"), "did you mean 'price'?"),
+        (("-t", "price", "--keep", "colr"), "did you mean 'colour'?"),
+        (("-t", "price", "--decimal", "x"), "--decimal must be"),
         (("-t", "price", "-t", "price"), "twice"),
         (("-t", "kind", "-t", "old", "--classify"), "one target"),
         (("-t", "size", "--classify", "--features", "w"), "leave --classify out"),
@@ -243,7 +250,7 @@ def test_a_failure_is_one_line(run, monkeypatch, error, code, words):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("anmin.cli.training.take_apart", fail)
+    monkeypatch.setattr("anmin.cli.roles.assign", fail)
     result = run("fit", "things.csv", "-t", "price")
     assert result.exit_code == code
     assert words in result.stderr

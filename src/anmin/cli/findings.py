@@ -86,8 +86,9 @@ class Findings:
                     yield f"{name} = {level}", members
             else:
                 parts = pd.qcut(column, GROUPS, duplicates="drop")
-                for part, members in column.groupby(parts, observed=True).indices.items():
-                    yield f"{name} from {short(part.left)} to {short(part.right)}", members
+                for members in column.groupby(parts, observed=True).indices.values():
+                    low, high = column[members].min(), column[members].max()
+                    yield f"{name} from {short(low)} to {short(high)}", members
 
     def worst_rows(self, most: int = 10) -> np.ndarray:
         """Places of the rows of the largest loss."""
@@ -127,6 +128,8 @@ class Findings:
         column = self.rows.X[name]
         if is_text(column) or types.is_bool_dtype(column):
             values = column.value_counts().index[:LEVELS].to_series(index=None)
+        elif column.nunique() <= LEVELS:
+            values = pd.Series(np.sort(column.dropna().unique()))
         else:
             given = column.dropna()
             low, high = given.quantile([0.01, 0.99])

@@ -156,7 +156,7 @@ def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -
         for target, found in summary.test.items():
             beside = comparison(target, found, summary.rivals)
             console.print(f"{target}, {summary.rows_test:,} rows held out: {beside}")
-            console.print(" ".join(verdict(target, found, summary.rivals)))
+            console.print(verdict(target, found, summary.rivals))
         for line in error_lines(summary.errors()):
             console.print(line)
         units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"

@@ -78,7 +78,7 @@ def error_lines(known: Mapping[str, Errors]) -> list[str]:
     lines = []
     for rows, each in known.items():
         for target, found in each.items():
-            values = ", ".join(f"{LABELS[name]} {number(value)}" for name, value in found.items())
+            values = ", ".join(f"{LABELS[name]} {shown(name, v)}" for name, v in found.items())
             lines.append(f"{target}, {rows}: {values}")
     return lines
 
@@ -88,27 +88,31 @@ def judged_by(found: Mapping[str, float]) -> str:
     return next((name for name in ("rmse", "log_loss", "accuracy") if name in found), "")
 
 
-def verdict(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> list[str]:
-    """How good a model is, in words: beside no model at all, and beside simple ones."""
+def verdict(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> str:
+    """How good a model is, in words: beside no model at all, and beside simple ones.
+
+    >>> verdict("y", {"rmse": 1.0}, {"the mean": {"y": {"rmse": 2.0, "edge": 9.0}},
+    ...     "ridge": {"y": {"rmse": 1.25, "edge": 3.0}}, "trees": {"y": {"rmse": 0.9, "edge": -1.0}}})
+    'The error is 50 % below that of the mean; clearly better than ridge (by 20 %); no clear difference from trees.'
+    """
     name = judged_by(ours)
     found = {who: each[target] for who, each in rivals.items() if name in each.get(target, {})}
     if not found:
-        return []
-    sentences = []
+        return ""
     (nothing, least), *others = found.items()
-    if least[name] > 0 and name != "accuracy":
-        share = ours[name] / least[name]
-        gain = f"{1 - share:.0%} below" if share < 1 else f"{share - 1:.0%} above"
-        sentences.append(f"The error is {gain} that of {nothing}.")
+    share = ours[name] / least[name] if least[name] > 0 else 1.0
+    change = f"{abs(1 - share):.0%}".replace("%", " %")
+    parts = [f"The error is {change} {'below' if share <= 1 else 'above'} that of {nothing}"]
+    words: dict[str, list[str]] = {}
     for who, theirs in others:
-        edge, ratio = theirs.get("edge", 0.0), theirs[name] / max(ours[name], 1e-300)
+        edge, ratio = theirs.get("edge", 0.0), ours[name] / max(theirs[name], 1e-300)
+        by = f" (by {abs(1 - ratio):.0%})".replace("%", " %")
         if abs(edge) < CLEAR:
-            sentences.append(f"Between it and {who} these rows show no clear difference.")
-        elif edge > 0:
-            sentences.append(f"It is clearly better than {who}, by {1 - 1 / ratio:.0%}.")
+            words.setdefault("no clear difference from", []).append(who)
         else:
-            sentences.append(f"Clearly better here: {who}, by {1 - ratio:.0%}.")
-    return sentences
+            words.setdefault(f"clearly {'better' if edge > 0 else 'worse'} than", []).append(who + by)
+    parts += [f"{what} {' and '.join(who)}" for what, who in words.items()]
+    return "; ".join(parts) + "."
 
 
 def comparison(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> str:
@@ -119,7 +123,7 @@ def comparison(target: str, ours: Mapping[str, float], rivals: Mapping[str, Erro
         for who, each in rivals.items()
         if name in each.get(target, {})
     ]
-    return f"{LABELS[name]} {number(ours[name])}" + (f" ({', '.join(theirs)})" if theirs else "")
+    return f"{LABELS[name]} {number(ours[name])}" + (f"; {', '.join(theirs)}" if theirs else "")
 
 
 def number(value: float) -> str:
@@ -131,3 +135,14 @@ def number(value: float) -> str:
     if isinstance(value, (int, np.integer)) or 1e3 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:#.4g}" if np.isfinite(value) else "–"
+
+
+def shown(name: str, value: float) -> str:
+    """An error for a reader; shares have four places.
+
+    >>> shown("r2", -3e-7), shown("rmse", 12345.6)
+    ('0.0000', '12,346')
+    """
+    if name in ("r2", "accuracy") and abs(value) < 10:
+        return f"{value + 0.0:.4f}".replace("-0.0000", "0.0000")
+    return number(value)

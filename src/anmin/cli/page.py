@@ -19,8 +19,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from anmin.cli import measures
-from anmin.cli.findings import Findings, is_date, short
-from anmin.cli.measures import LABELS, Errors, comparison, judged_by, number, verdict
+from anmin.cli.findings import LEVELS, Findings, is_date, short
+from anmin.cli.measures import LABELS, Errors, comparison, number, shown, verdict
 from anmin.cli.pictures import dot_axes, picture, table, text, tidy_axes
 from anmin.cli.roles import LabelledRows
 from anmin.cli.schema import share_seen
@@ -68,22 +68,19 @@ class Subject:
         return float("nan") if known is None or self.rows is None else share_seen(self.rows, known.prints)
 
     def verdict(self) -> list[str]:
-        """How good the model is, in sentences."""
+        """How good the model is, in words: one line on the rows held out, one on those at hand."""
         said, found = [], self.schema.summary
-        if found is not None:
-            for target, ours in found.test.items():
-                beside = comparison(target, ours, found.rivals)
-                said.append(f"{target}, on {found.rows_test:,} rows held out at the fit: {beside}.")
-                said += verdict(target, ours, found.rivals)
-            if not found.test:
-                said.append("No rows were held out at the fit, so it has no test of its own.")
+        for target, ours in found.test.items() if found is not None else ():
+            beside = comparison(target, ours, found.rivals)
+            words = verdict(target, ours, found.rivals)
+            said.append(f"{target}, {found.rows_test:,} rows held out: {beside}. {words}".strip())
+        if found is not None and not found.test:
+            said.append("No rows were held out at the fit, so it has no test of its own.")
         if self.rows is not None:
-            here = self.errors()[f"these {len(self.rows.X):,} rows"]
+            here = measures.errors(self.model, self.rows, self.schema.targets)
             for target, ours in here.items():
-                error = f"{LABELS[judged_by(ours)]} {number(ours[judged_by(ours)])}"
-                more = f", R² {number(ours['r2'])}" if "r2" in ours else ""
-                said.append(f"{target}, on these {len(self.rows.X):,} rows: {error}{more}.")
-            said.append(recognised(self.seen))
+                error = f"{target}, these {len(self.rows.X):,} rows: {comparison(target, ours, {})}"
+                said.append(f"{error}. {recognised(self.seen)}")
         return said
 
 
@@ -136,13 +133,14 @@ def verdict_section(s: Subject) -> str:
         return ""
     if found is not None:
         held_out = f"{found.rows_test:,} rows held out"
-        known |= {f"{who}, {held_out}": each for who, each in found.rivals.items()}
+        beside = {f"{who}, {held_out}": each for who, each in found.rivals.items()}
+        known = {k: v for k, v in known.items() if k == held_out} | beside | known
     every = [name for each in known.values() for e in each.values() for name in e]
-    names = [name for name in dict.fromkeys(every) if name != "edge"]
+    names = [name for name in dict.fromkeys(every) if name not in ("edge", "mse")]
     many = len(s.schema.targets) > 1
     rows = [
         [f"{where}, {target}" if many else where]
-        + [number(errors.get(name, float("nan"))) for name in names]
+        + [shown(name, errors.get(name, float("nan"))) for name in names]
         for where, each in known.items()
         for target, errors in each.items()
     ]
@@ -220,12 +218,12 @@ def dependence_section(found: Findings) -> str:
     if not shown:
         return ""
     classes = getattr(found.model, "classes_", [])
-    what = f"share of {plain(classes[len(classes) == 2], 16)}" if len(classes) else "prediction"
+    what = f"share of {plain(classes[int(len(classes) == 2)], 16)}" if len(classes) else "prediction"
 
     def draw(ax: Axes, name: str) -> None:
         values, means = found.dependence(name)
         if pd.api.types.is_numeric_dtype(values) or is_date(values):
-            ax.plot(values.to_numpy(), means, color=BLUE)
+            ax.plot(values.to_numpy(), means, "o-" if len(values) <= LEVELS else "-", color=BLUE)
             ax.set(xlabel=plain(name), ylabel=f"mean {what}")
             tidy_axes(ax)
         else:

@@ -45,6 +45,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbe
 
 def tidy_axes(ax: Axes) -> None:
     """Few ticks with short labels; names on an axis stay as they are."""
+    ax.set_axisbelow(True)
     ax.grid(alpha=0.3)
     for axis in (ax.xaxis, ax.yaxis):
         if isinstance(axis.get_major_locator(), dates.AutoDateLocator):
@@ -59,13 +60,13 @@ def tidy_axes(ax: Axes) -> None:
 def short_number(value: float) -> str:
     """A number for an axis.
 
-    >>> short_number(1250000), short_number(0.05), short_number(12500)
-    ('1.25M', '0.05', '12.5k')
+    >>> short_number(1250000), short_number(0.05), short_number(12500), short_number(2016)
+    ('1.25M', '0.05', '12,500', '2016')
     """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            return f"{value / (1e3 if letter == 'k' else size):g}{letter}"
-    return f"{value:.4g}"
+    if abs(value) >= 1e6:
+        size, letter = (1e9, "G") if abs(value) >= 1e9 else (1e6, "M")
+        return f"{value / size:g}{letter}"
+    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 
 
 def dot_axes(ax: Axes, names: Sequence[str], values: np.ndarray) -> None:

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from anmin.cli.measures import Errors, errors, row_losses
 from anmin.cli.roles import LabelledRows, is_text
@@ -39,7 +40,8 @@ def rival_errors(
     found = {}
     for name, rival in rivals(hasattr(model, "classes_"), len(targets) > 1).items():
         weight = {} if kept.weight is None else {f"{last(rival)}sample_weight": kept.weight}
-        rival.fit(train, kept.y, **weight)
+        with threadpool_limits(1):  # on a busy machine the trees' threads wait for each other
+            rival.fit(train, kept.y, **weight)
         rows = LabelledRows(test, held_out.y, held_out.weight)
         found[name] = errors(rival, rows, targets)
         worse = row_losses(rival, rows) - ours

@@ -51,13 +51,13 @@ def train(
                 chosen, seen = final, rows
         train_errors = errors(chosen, seen, schema.targets)
         test_errors = errors(tested, held_out, schema.targets) if len(held_out.y) else {}
+        seconds = round(perf_counter() - started, 3)
         rivals = {}
         if test_errors and not interrupts:
             progress.begin("fitting simple models, to compare")
             rivals = rival_errors(tested, kept, held_out, schema.targets)
     for message in dict.fromkeys(warned):
         note(message)
-    seconds = round(perf_counter() - started, 3)
     return chosen, FitSummary(
         data, len(kept.y), len(held_out.y), chosen is not tested, bool(interrupts), seconds,
         train_errors, test_errors, rivals, ranges_of(seen.X), fewest(prints_of(seen)),
