@@ -153,6 +153,15 @@ class Columns:
         sizes = [len(column.made) for column in self.columns]
         return np.repeat(np.arange(len(sizes)), sizes)
 
+    @property
+    def n_numbers(self) -> int:
+        """Numbers that are kept: neutral values, places of levels, means of the target."""
+        kept = [
+            len(c.levels) + 2 + c.means.size if isinstance(c, CategoryColumn) else 1
+            for c in self.columns
+        ]
+        return sum(kept)
+
     def matrix(self, X: Any) -> np.ndarray:
         """The made inputs for the rows of a frame or an array with the same columns: (n, d′)."""
         X = as_array(X) if isinstance(X, (list, tuple)) else X

@@ -45,6 +45,14 @@ class Exports:
         """
         save_model(self, path)
 
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """For skl2onnx: what gives the shapes of the outputs."""
+        return import_module("anmin.export.skl2onnx_converter").shapes
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """For skl2onnx: what adds the nodes of `to_onnx` to those of a pipeline."""
+        return import_module("anmin.export.skl2onnx_converter").convert
+
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {**state, "_anmin_version": library_version()}
@@ -117,8 +125,6 @@ def raw_network(model: Any, dtype: str = "float64") -> Network:
     one that does nothing: no target has empty layers.
     """
     check_is_fitted(model)
-    if model._columns is not None:
-        raise NotImplementedError("models of tables with text, gaps or dates are not exported yet.")
     s, network = model._scaling, model._network
     if network.A.shape[1] == 0:
         p, q = len(network.A), len(network.b0)
@@ -170,7 +176,7 @@ class Cost:
     inputs: int
     hidden: int
     outputs: int
-    parameters: int  # weights and biases of both layers, and the numbers of the encoding
+    parameters: int  # weights and biases of both layers, numbers of encoding and columns
     multiply_adds: int  # at most: units that do not fire may be passed over
 
 
@@ -190,8 +196,12 @@ def cost(model: Any) -> Cost:
     p = model._scaling.n_inputs + 1
     parameters, multiply_adds = p * h + (h + 1) * q, (p - 1 + q) * h
     if model._scaling.encoding is not None:
-        hinges = p - 1 - d
-        parameters, multiply_adds = parameters + 2 * d + 3 * hinges, multiply_adds + 9 * d + hinges
+        numbers = model._scaling.n_features
+        hinges = p - 1 - numbers
+        parameters += 2 * numbers + 3 * hinges
+        multiply_adds += 9 * numbers + hinges
+    if model._columns is not None:
+        parameters += model._columns.n_numbers
     return Cost(d, h, q, parameters, multiply_adds)
 
 

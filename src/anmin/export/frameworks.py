@@ -18,6 +18,7 @@ import numpy as np
 
 from anmin.encoding import CLIP, FAR
 from anmin.export import EncodingArrays, Export, in_dtype, raw_columns, raw_network, register
+from anmin.export.onnx_columns import ML_OPSET, behind_columns
 from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
 
@@ -30,6 +31,8 @@ OPSET, IR_VERSION = 13, 8  # read by every runtime since 2021
 def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
     """Write the network as an ONNX file (opset 13) that takes raw inputs "X", (rows, d).
 
+    For a table with text, gaps or dates there is an input for each column, (rows, 1), of its name:
+    texts, "" for a gap; numbers, NaN for a gap; dates as seconds since 1970, in double precision.
     A regressor gives "y", (rows, n_outputs_). A classifier gives "probabilities", (rows,
     n_classes), and "index", the place in `classes_` of the most likely one.
 
@@ -40,20 +43,29 @@ def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
     import onnx
     from onnx import helper
 
-    classes = getattr(model, "classes_", None)
-    network = raw_network(model)
-    if classes is not None:
-        network = logits(network, model._temperature)
-    columns = raw_columns(model, dtype)
-    graph = make_graph(in_dtype(network, dtype), columns, dtype, classes is not None)
+    graph = onnx_graph(model, dtype)
     opsets = [helper.make_opsetid("", OPSET)]
+    if model._columns is not None:
+        opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
     proto = helper.make_model(graph, producer_name="anmin", opset_imports=opsets)
     proto.ir_version = IR_VERSION
-    facts = {"feature_names": getattr(model, "feature_names_in_", None), "classes": classes}
+    names = ("feature_names", "feature_names_in_"), ("classes", "classes_")
+    facts = {name: getattr(model, attribute, None) for name, attribute in names}
     known = {name: json.dumps(v.tolist()) for name, v in facts.items() if v is not None}
     helper.set_model_props(proto, known)
     onnx.checker.check_model(proto, full_check=True)
     write_atomically(path, proto.SerializeToString())
+
+
+def onnx_graph(model: Any, dtype: str) -> Any:
+    """The graph from raw inputs, or from the columns of a table, to the outputs."""
+    classify, network = hasattr(model, "classes_"), raw_network(model)
+    if classify:
+        network = logits(network, model._temperature)
+    graph = make_graph(in_dtype(network, dtype), raw_columns(model, dtype), dtype, classify)
+    if model._columns is not None:
+        behind_columns(graph, model._columns, dtype)
+    return graph
 
 
 def logits(network: Network, temperature: float) -> Network:
@@ -124,7 +136,8 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     """The network as a `torch.nn.Sequential` on raw inputs: (n, d) → (n, n_outputs_).
 
     A classifier's outputs are its decision values. An encoding is a first layer without weights
-    to train.
+    to train. PyTorch has no text: for a table with text, gaps or dates the module takes
+    `model.encode(X)`.
 
     >>> from anmin import ANMINRegressor
     >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
@@ -135,7 +148,7 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     network, columns = raw_network(model, dtype), raw_columns(model, dtype)
     hidden, output = linear(network.A[1:], network.A[0]), linear(network.B, network.b0)
     act = nn.LeakyReLU(network.slope) if network.slope else nn.ReLU()
-    if columns is None:
+    if columns is None or model._columns is not None:
         return nn.Sequential(hidden, act, output)
     from anmin.export.torch_encoding import EncodedColumns
 
@@ -159,7 +172,8 @@ def write_program(model: Any, path: PathLike, dtype: str = "float32") -> None:
     import torch
 
     module = to_torch(model, dtype)
-    example = torch.zeros(2, model.n_features_in_, dtype=getattr(torch, dtype))
+    d = model.n_features_in_ if model._columns is None else model._scaling.n_inputs
+    example = torch.zeros(2, d, dtype=getattr(torch, dtype))
     shapes = ({0: torch.export.Dim("rows")},)
     program = torch.export.export(module, (example,), dynamic_shapes=shapes)
     with open_atomically(path) as file:
