@@ -56,7 +56,10 @@ def test_the_summary_says_all_that_counts(run):
              "fitted on all rows")  # fmt: skip
     for word in words:
         assert word in result.stdout
-    assert result.stderr == "note: left out, as they copy the target: 'double'; --keep NAME takes one in\n"
+    assert (
+        result.stderr
+        == "note: left out, as they copy the target: 'double'; --keep NAME takes one in\n"
+    )
 
 
 def test_the_rivals_are_judged_on_the_same_rows(run):
@@ -323,23 +326,47 @@ def test_a_watched_fit_is_the_same_fit(cls, solver):
     assert np.array_equal(watched.A_, plain.A_)
     (line,) = progress.tasks
     assert 0 < line.completed <= 1
-    loss = float(line.fields["standing"].rpartition("loss ")[2])
-    assert loss >= plain.best_loss_ * (1 - 1e-3)
+    error = float(line.fields["standing"].partition("error ")[2].partition(",")[0])
+    assert error**2 >= (plain.best_loss_ - plain.lam_) * 0.5
 
 
 @pytest.mark.parametrize(
-    ("phase", "held_out", "words"),
+    ("phase", "best", "words"),
     [
-        ("path", 0.5, "choosing the penalty: loss 0.25, held-out error 0.5 at lam = 0.001"),
-        ("descend", np.nan, "descending: loss 0.25"),
-        ("explore", 0.5, "moving idle units: loss 0.25, held-out error 0.5"),
-        ("", np.nan, "iterating: loss 0.25"),
-        ("polish", np.nan, "polish: loss 0.25"),
+        ("path", 0.36, "choosing the penalty: error 0.5000, held out 0.6000"),
+        ("descend", np.inf, "descending: error 0.5000"),
+        ("explore", 0.36, "moving idle units: error 0.5000, held out 0.6000"),
+        ("", np.inf, "iterating: error 0.5000"),
+        ("polish", np.inf, "polish: error 0.5000"),
     ],
 )
-def test_the_line_says_what_is_done_and_how_well(phase, held_out, words):
-    step = SimpleNamespace(phase=phase, held_out_mse=held_out, loss=0.25, lam=1e-3)
-    assert standing(step) == words
+def test_the_line_says_what_is_done_and_how_well(phase, best, words):
+    assert standing(SimpleNamespace(phase=phase, mse=0.25), best) == words
+
+
+@pytest.mark.slow
+def test_the_errors_that_are_shown_are_true():
+    """Along the penalty path, and in the units of y: those of the path, and of the network."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2400, 2))  # enough rows for one held-out part
+    y = 1e4 * np.abs(X[:, 0]) + 1e3 * rng.normal(size=len(X))
+    progress, told = FitProgress(), []
+    progress.begin("test")
+
+    def hear(step, network):
+        progress.hear(step, network)
+        told.append(step)
+
+    with listening(hear):
+        model = ANMINRegressor(6, n_networks=1, encoding=None, random_state=0).fit(X, y)
+    held_out = [step.held_out_mse for step in told if step.phase == "path"]
+    for entry in model.path_:
+        assert np.isclose(entry.held_out_mse, held_out, rtol=1e-6).any()
+    assert progress.best == pytest.approx(np.nanmin(held_out))
+    assert 0.5e3 < progress.best**0.5 < 2e3
+    assert told[-1].mse == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=0.05)
+    shares = [step.share for step in told]
+    assert shares == sorted(shares)
 
 
 def test_no_progress_where_nobody_looks(run):

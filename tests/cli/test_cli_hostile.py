@@ -1,6 +1,7 @@
 """What a user can get wrong, or a stranger make wrong on purpose: one line, never a traceback."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -156,15 +157,23 @@ def test_an_output_in_a_folder_that_is_not_ours(folder, ending):
 # ---- model files that anybody may have written --------------------------------------------------
 
 
-@pytest.fixture
-def model(folder):
-    """A model file and its facts, which may be changed."""
-    colours = ["red", "blue"] * 20
-    write_table(
-        ["a", "colour", "y"], [(x, colours[i], x * x) for i, (x, *_) in enumerate(some_rows())]
-    )
-    result = invoke("fit", "t.csv", "-t", "y", *QUICK, "-o", "m.anmin")
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with a table and a model of it."""
+    colours, folder = ["red", "blue"] * 20, tmp_path_factory.mktemp("fitted")
+    rows = [(x, colours[i], x * x) for i, (x, *_) in enumerate(some_rows())]
+    write_table(["a", "colour", "y"], rows, folder / "t.csv")
+    words = ("-t", "y", *QUICK, "-o", str(folder / "m.anmin"))
+    result = invoke("fit", str(folder / "t.csv"), *words)
     assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def model(folder, fitted):
+    """A model file and its facts, which may be changed."""
+    for path in fitted.iterdir():
+        shutil.copy(path, folder)
     return load_model("m.anmin")
 
 

@@ -217,7 +217,14 @@ def test_a_reader_who_has_seen_enough_is_no_error(models):
 def test_the_report_says_what_the_model_knows(run):
     result = run("report", "prices.anmin")
     assert result.exit_code == 0, result.output
-    words = ("rows held out: RMSE", "boosted trees", "hidden units", "multiply-adds a row", "status", "gradient")
+    words = (
+        "rows held out: RMSE",
+        "boosted trees",
+        "hidden units",
+        "multiply-adds a row",
+        "status",
+        "gradient",
+    )
     for word in words:
         assert word in result.stdout
 
@@ -308,7 +315,7 @@ def test_a_model_with_an_encoding_is_predicted_reported_and_exported(models, run
     mean, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(said.to_numpy(), np.column_stack([mean, std]))
     facts = json.loads(run("report", new, "-d", rows, "--json").stdout)
-    assert facts["convergence"]["inputs"] == 3
+    assert facts["cost"]["inputs"] == 2
     assert run("report", new, "-d", rows, "-o", str(tmp_path / "r.html")).exit_code == 0
     assert run("export", new, "--to", "c", "-o", str(tmp_path / "m.c")).exit_code == 0
     assert "COLUMNS" in (tmp_path / "m.c").read_text()

@@ -11,9 +11,10 @@ pytest.importorskip("pandas", reason='the command line needs the extra "cli"')
 
 import pandas as pd
 
-from anmin.cli.app import InputError, Problems
+from anmin.cli.app import InputError, TableError
 from anmin.cli.roles import Roles, assign
 from anmin.cli.tables import FORMATS, Sheet, read, write
+from anmin.cli.texts import Reading
 
 FRAME = pd.DataFrame({"a": [1.5, 2.0, -0.1], "b": [1, 2, 3]})
 CSV = "a,b\n1.5,1\n2.0,2\n-0.1,3\n"
@@ -23,19 +24,19 @@ CSV = "a,b\n1.5,1\n2.0,2\n-0.1,3\n"
 def table(tmp_path):
     """Read a table from text, or bytes, in a file of that name."""
 
-    def read_text(content, name="t.csv"):
+    def read_text(content, name="t.csv", **known):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read(str(path))
+        return read(str(path), Reading(**known))
 
     return read_text
 
 
 def complaint(function, *args):
-    with pytest.raises((InputError, Problems)) as error:
+    with pytest.raises((InputError, TableError)) as error:
         function(*args)
     found = error.value
-    return found.message(["fit", "t.csv"]) if isinstance(found, Problems) else str(found)
+    return found.message(["fit", "t.csv"]) if isinstance(found, TableError) else str(found)
 
 
 @pytest.mark.parametrize(
@@ -165,13 +166,17 @@ def test_a_text_is_a_class_and_that_is_said(capsys):
 def test_all_problems_are_listed_at_once_with_a_command_that_works(table):
     lines = ["a;b;c;d;e;y"] + [f"1,{100 + i};{i},5;01/02/2020;{i};{i};{i}" for i in range(30)]
     lines[5], lines[6] = "1,234;0.5;01/02/2020;broken;4;4", "1,234;0,5;01/02/2020;5;off;5"
-    sheet = table("\n".join(lines))
+    text = "\n".join(lines)
+    sheet = table(text)
     said = complaint(assign, sheet, Roles(["y"]))
-    for words in ("4 problems", "'b' mixes", "'c' holds dates", "but 'broken' in row 5",
-                  "but 'off' in row 6", "--drop b --drop c --missing broken --missing off"):  # fmt: skip
+    for words in ("5 problems", "'a' holds 1,100", "'b' mixes", "'c' holds dates",
+                  "but 'broken' in row 5", "but 'off' in row 6"):  # fmt: skip
         assert words in said
-    command = said.rpartition("this would work: ")[2]
-    assert command.startswith("anmin fit t.csv --drop b")
+    command = said.rpartition("this would work: ")[2].split()
+    assert command[:3] == ["anmin", "fit", "t.csv"]
+    assert command[3:5] == ["--decimal", ","]
+    again = table(text, missing=["broken", "off"], decimal=",")
+    assert list(assign(again, Roles(["y"], drop=["b", "c"], keep=["d", "e"]))[0].X) == [*"ade"]
 
 
 @pytest.mark.parametrize(

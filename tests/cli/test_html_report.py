@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -203,7 +204,7 @@ def test_the_group_that_fails_is_found(mixed):
     assert group.times > 1.2
     worst = found.worst_rows()
     assert (found.losses[worst[0]] >= found.losses).all()
-    X, y = spoilt()
+    X, _ = spoilt()
     assert set(X["town"].iloc[worst]) == {"Bonn"}
     ((name, outside),) = found.outside({"x0": {"min": -0.9, "max": 2.0}})
     assert name == "-0.9 to 2"
@@ -231,7 +232,7 @@ def test_labels_on_axes_never_overlap(mixed, monkeypatch):
         for axis in (axis for ax in self.axes for axis in (ax.xaxis, ax.yaxis)):
             boxes = [t.get_window_extent() for t in axis.get_ticklabels() if t.get_text()]
             seen.append(len(boxes))
-            for a, b in zip(boxes, boxes[1:], strict=False):
+            for a, b in pairwise(boxes):
                 assert not a.overlaps(b), [t.get_text() for t in axis.get_ticklabels()]
         return original(self, *args, **kwargs)
 

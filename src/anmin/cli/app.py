@@ -43,7 +43,7 @@ class Problem:
     remedy: tuple[str, ...] = ()
 
 
-class Problems(Exception):
+class TableError(Exception):
     """All that is wrong with a table at once."""
 
     def __init__(self, name: str, found: Iterable[Problem]) -> None:
@@ -79,7 +79,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except InputError as error:
             code, message = 2, " ".join(str(error).split("\n"))
-        except Problems as error:
+        except TableError as error:
             code, message = 2, error.message(ctx.obj)
         except KeyboardInterrupt:
             code, message = 130, "stopped; nothing was written"

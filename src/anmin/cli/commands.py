@@ -176,8 +176,8 @@ def export(
 ) -> None:
     """Write a saved model as C99 source, ONNX, or a PyTorch program.
 
-    The standardisation is folded in, so all of them take raw inputs, in
-    the order that is printed; a text column is one for each category.
+    C and ONNX take the columns of the table, texts and gaps included; a
+    PyTorch program takes numbers, in the order that is printed.
 
     [bold]Examples[/bold]
 
@@ -202,6 +202,8 @@ def export(
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
     inputs = list(schema.inputs)
+    if to == "torch" and network._columns is not None:  # tensors hold no texts
+        inputs = network._columns.made
     if as_json:
         print_json({"output": str(path), "inputs": inputs, "targets": list(schema.targets)})
     else:

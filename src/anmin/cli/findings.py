@@ -77,8 +77,8 @@ class Findings:
     def groups(self) -> Iterator[tuple[str, np.ndarray]]:
         """Rows by what one column holds: a text, a range of numbers, a gap; or by the truth."""
         truth = [] if self.rows.y.ndim > 1 else [("the truth", pd.Series(self.rows.y))]
-        for name, column in [*self.rows.X.items(), *truth]:
-            column = column.reset_index(drop=True)
+        for name, given in [*self.rows.X.items(), *truth]:
+            column = given.reset_index(drop=True)
             if column.isna().any():
                 yield f"{name} is missing", np.flatnonzero(column.isna())
             if is_text(column) or column.nunique() <= GROUPS or types.is_bool_dtype(column):

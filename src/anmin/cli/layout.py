@@ -1,7 +1,7 @@
 """How a text file is laid out: encoding, separator, comments, header; and its cells.
 
-Nothing here knows what a cell means. What is recognised without a doubt is said in a remark; what is
-not is refused in one sentence.
+Nothing here knows what a cell means. What is recognised without a doubt is said in a remark; what
+is not is refused in one sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, count, islice
 
 import pandas as pd
 
@@ -123,7 +123,9 @@ def split(text: str, separator: str) -> Iterator[Row]:
             if any(stripped):
                 yield reader.line_num, stripped
     except csv.Error as error:
-        raise ValueError(f"breaks off in line {reader.line_num}: {error}; check its quotes") from None
+        raise ValueError(
+            f"breaks off in line {reader.line_num}: {error}; check its quotes"
+        ) from None
 
 
 def best_separator(text: str) -> str:
@@ -136,7 +138,7 @@ def best_separator(text: str) -> str:
             continue
         widths = [len(row[1]) for row in rows if not is_comment(row)] or [1]
         width, often = max(Counter(widths).items(), key=lambda item: (item[1], item[0]))
-        named_rows = [width - 1, *[width] * (len(widths) - 1)]  # of R, above which there is no name
+        named_rows = [width - 1, *[width] * (len(widths) - 1)]  # R's, without a name above them
         if width > 1 and (separator != " " or often == len(widths) or widths == named_rows):
             first = next((w for w in widths if w > 1), 1)  # a title may stand above the header
             scores[separator] = (first == width, often / len(widths), width)
@@ -146,7 +148,7 @@ def best_separator(text: str) -> str:
 
 
 def head_and_rows(rows: list[Row], remarks: list[str]) -> tuple[Row, list[Row]]:
-    """The header, or the first row of data, and the rows below; titles and comments are left out."""
+    """The header, or the first row of data, and the rows below; no titles and comments."""
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     start = next((i for i, (_, cells) in enumerate(rows) if not is_title(cells, width)), 0)
     while start and is_data(rows[start]) and not is_comment(rows[start - 1]):
@@ -192,7 +194,9 @@ def is_plain_number(cell: str) -> bool:
     >>> is_plain_number("-1.5e3"), is_plain_number("1,5"), is_plain_number("1_000")
     (True, True, False)
     """
-    return bool(re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?|nan|inf", cell, re.I))
+    return bool(
+        re.fullmatch(r"[-+]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?|nan|inf", cell, re.IGNORECASE)
+    )
 
 
 def even(
@@ -229,21 +233,23 @@ def counts(cells: tuple[str, ...]) -> bool:
 
 def named(texts: pd.DataFrame, names: list[str], remarks: list[str]) -> pd.DataFrame:
     """The columns by names that are all different; one without name or content is left out."""
-    seen: Counter[str] = Counter()
     chosen: dict[int, str] = {}
-    for k, name in enumerate(" ".join(name.split()) for name in names):
+    for k, given in enumerate(names):
+        name = " ".join(given.split())
         if not name and not (texts[k] != "").any():
             continue
         if not name and texts[k].is_unique:
             remarks.append(f"column {k + 1} has no name, names the rows, and is left out")
             continue
-        name = name or f"column {k + 1}"
-        seen[name] += 1
-        while name in chosen.values():
-            again = f"{name} ({seen[name]})"
-            remarks.append(f"a second column {name!r} is called {again!r}")
-            name = again
-        chosen[k] = name
+        chosen[k] = free(name or f"column {k + 1}", chosen.values())
+        if name and chosen[k] != name:
+            remarks.append(f"another column {name!r} is called {chosen[k]!r}")
     if not chosen:
         raise InputError("no column has a name")
     return texts[list(chosen)].set_axis(list(chosen.values()), axis=1)
+
+
+def free(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number where it is taken."""
+    numbered = (f"{name} ({k})" for k in count(2))
+    return next(each for each in chain([name], numbered) if each not in taken)

@@ -84,16 +84,16 @@ def error_lines(known: Mapping[str, Errors]) -> list[str]:
 
 
 def judged_by(found: Mapping[str, float]) -> str:
-    """The error that a verdict is about: of numbers the root mean square, of classes the log-loss."""
-    return next((name for name in ("rmse", "log_loss", "accuracy") if name in found), "")
+    """The error that a verdict is about: for numbers the RMSE, for classes the log-loss."""
+    return next((name for name in ("rmse", "log_loss") if name in found), next(iter(found)))
 
 
 def verdict(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> str:
     """How good a model is, in words: beside no model at all, and beside simple ones.
 
-    >>> verdict("y", {"rmse": 1.0}, {"the mean": {"y": {"rmse": 2.0, "edge": 9.0}},
-    ...     "ridge": {"y": {"rmse": 1.25, "edge": 3.0}}, "trees": {"y": {"rmse": 0.9, "edge": -1.0}}})
-    'The error is 50 % below that of the mean; clearly better than ridge (by 20 %); no clear difference from trees.'
+    >>> rivals = {"the mean": {"y": {"rmse": 2.0}}, "ridge": {"y": {"rmse": 1.25, "edge": 3.0}}}
+    >>> verdict("y", {"rmse": 1.0}, rivals)
+    'The error is 50 % below that of the mean; clearly better than ridge (by 20 %).'
     """
     name = judged_by(ours)
     found = {who: each[target] for who, each in rivals.items() if name in each.get(target, {})}
@@ -101,18 +101,24 @@ def verdict(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]
         return ""
     (nothing, least), *others = found.items()
     share = ours[name] / least[name] if least[name] > 0 else 1.0
-    change = f"{abs(1 - share):.0%}".replace("%", " %")
+    change = percent(abs(1 - share)) if share > 0.01 else "more than 99 %"
     parts = [f"The error is {change} {'below' if share <= 1 else 'above'} that of {nothing}"]
     words: dict[str, list[str]] = {}
     for who, theirs in others:
         edge, ratio = theirs.get("edge", 0.0), ours[name] / max(theirs[name], 1e-300)
-        by = f" (by {abs(1 - ratio):.0%})".replace("%", " %")
+        by = f" (by {percent(abs(1 - ratio))})"
         if abs(edge) < CLEAR:
             words.setdefault("no clear difference from", []).append(who)
         else:
-            words.setdefault(f"clearly {'better' if edge > 0 else 'worse'} than", []).append(who + by)
+            words.setdefault(f"clearly {'better' if edge > 0 else 'worse'} than", []).append(
+                who + by
+            )
     parts += [f"{what} {' and '.join(who)}" for what, who in words.items()]
     return "; ".join(parts) + "."
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def comparison(target: str, ours: Mapping[str, float], rivals: Mapping[str, Errors]) -> str:

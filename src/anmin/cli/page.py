@@ -65,17 +65,22 @@ class Subject:
     def seen(self) -> float:
         """The share of the rows at hand that the model was fitted on; NaN where unknown."""
         known = self.schema.summary
-        return float("nan") if known is None or self.rows is None else share_seen(self.rows, known.prints)
+        return (
+            float("nan")
+            if known is None or self.rows is None
+            else share_seen(self.rows, known.prints)
+        )
 
     def verdict(self) -> list[str]:
         """How good the model is, in words: one line on the rows held out, one on those at hand."""
         said, found = [], self.schema.summary
-        for target, ours in found.test.items() if found is not None else ():
-            beside = comparison(target, ours, found.rivals)
-            words = verdict(target, ours, found.rivals)
-            said.append(f"{target}, {found.rows_test:,} rows held out: {beside}. {words}".strip())
-        if found is not None and not found.test:
-            said.append("No rows were held out at the fit, so it has no test of its own.")
+        if found is not None:
+            for target, ours in found.test.items():
+                where = f"{target}, {found.rows_test:,} rows held out"
+                words = verdict(target, ours, found.rivals)
+                said.append(f"{where}: {comparison(target, ours, found.rivals)}. {words}".strip())
+            if not found.test:
+                said.append("No rows were held out at the fit, so it has no test of its own.")
         if self.rows is not None:
             here = measures.errors(self.model, self.rows, self.schema.targets)
             for target, ours in here.items():
@@ -91,7 +96,9 @@ def recognised(seen: float) -> str:
     if seen == 0:
         return "None of these rows was in the training table."
     share = "The" if seen > 0.995 else f"About {seen:.0%} of the"
-    return f"{share} rows are training rows: the model has seen them, and errors on them are too low."
+    return (
+        f"{share} rows are training rows: the model has seen them, and errors on them are too low."
+    )
 
 
 def report_page(subject: Subject) -> str:
@@ -218,7 +225,9 @@ def dependence_section(found: Findings) -> str:
     if not shown:
         return ""
     classes = getattr(found.model, "classes_", [])
-    what = f"share of {plain(classes[int(len(classes) == 2)], 16)}" if len(classes) else "prediction"
+    what = (
+        f"share of {plain(classes[int(len(classes) == 2)], 16)}" if len(classes) else "prediction"
+    )
 
     def draw(ax: Axes, name: str) -> None:
         values, means = found.dependence(name)
@@ -247,15 +256,16 @@ def residual_section(s: Subject, found: Findings) -> str:
         counts = pd.crosstab(found.rows.y.astype(str), best.astype(str))
         if len(labels) > 12:
             return ""
-        rows = [
-            [f"is {a}", *(f"{counts.get(b, {}).get(a, 0):,}" for b in labels)] for a in labels
-        ]
+        rows = [[f"is {a}", *(f"{counts.get(b, {}).get(a, 0):,}" for b in labels)] for a in labels]
         return section("residuals", "Taken for", table(["", *labels], rows))
     Y, drawn = found.rows.y.reshape(len(found.said), -1), []
     some = np.random.default_rng(0).permutation(len(Y))[:DOTS]
 
     def scatter(ax: Axes, k: int) -> None:
-        ends = [min(Y[:, k].min(), found.said[:, k].min()), max(Y[:, k].max(), found.said[:, k].max())]
+        ends = [
+            min(Y[:, k].min(), found.said[:, k].min()),
+            max(Y[:, k].max(), found.said[:, k].max()),
+        ]
         ax.plot(ends, ends, color=GREY, linewidth=1)
         ax.plot(found.said[some, k], Y[some, k], ".", color=BLUE, markersize=3, alpha=0.5)
         ax.set(xlabel="predicted", ylabel=plain(s.schema.targets[k]))
@@ -267,8 +277,9 @@ def residual_section(s: Subject, found: Findings) -> str:
         tidy_axes(ax)
 
     for k, target in enumerate(s.schema.targets[:DEPENDENCES]):
-        drawn += [picture(f"truth-{k}", f"{target}: truth and prediction", partial(scatter, k=k)),
-                  picture(f"residual-{k}", f"{target}: residuals", partial(histogram, k=k))]  # fmt: skip
+        title = f"{target}: truth and prediction"
+        drawn.append(picture(f"truth-{k}", title, partial(scatter, k=k)))
+        drawn.append(picture(f"residual-{k}", f"{target}: residuals", partial(histogram, k=k)))
     return section("residuals", "Residuals", f'<div class="gallery">{"".join(drawn)}</div>')
 
 
@@ -304,5 +315,6 @@ def making_section(s: Subject) -> str:
         *([LABELS[name], number(value)] for name, value in s.cost().items()),
         *convergence_lines(s.model),
     ]
-    folded = f"<details><summary>Settings and solver</summary>{table([], rows, 'words')}</details>"
+    summary, facts = "<summary>Settings and solver</summary>", table([], rows, "words")
+    folded = f"<details>{summary}{facts}</details>"
     return section("making", "How it was made", folded)

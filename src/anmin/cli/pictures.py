@@ -10,7 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib import dates, ticker
+from matplotlib import category, dates, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -49,10 +49,9 @@ def tidy_axes(ax: Axes) -> None:
     ax.grid(alpha=0.3)
     for axis in (ax.xaxis, ax.yaxis):
         if isinstance(axis.get_major_locator(), dates.AutoDateLocator):
-            place = dates.AutoDateLocator(minticks=2, maxticks=TICKS)
-            axis.set_major_locator(place)
-            axis.set_major_formatter(dates.ConciseDateFormatter(place))
-        elif not isinstance(axis.get_major_formatter(), ticker.FixedFormatter | mpl.category.StrCategoryFormatter):
+            axis.set_major_locator(ticker.LinearLocator(TICKS))
+            axis.set_major_formatter(dates.DateFormatter("%Y-%m-%d"))
+        elif not isinstance(axis.get_major_formatter(), category.StrCategoryFormatter):
             axis.set_major_locator(ticker.MaxNLocator(TICKS))
             axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
 

@@ -56,7 +56,9 @@ def rivals(classes: bool, many: bool) -> dict[str, Any]:
     """The simple models, by the names that a reader knows."""
     if classes:
         line = make_pipeline(straight(), LogisticRegression(max_iter=300))
-        trees: Any = HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
+        trees: Any = HistGradientBoostingClassifier(
+            categorical_features="from_dtype", random_state=0
+        )
         common: Any = DummyClassifier(strategy="prior")
         return {"class frequencies": common, "logistic regression": line, "boosted trees": trees}
     trees = HistGradientBoostingRegressor(categorical_features="from_dtype", random_state=0)
@@ -95,7 +97,7 @@ def frames(train: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.DataFrame, pd.Da
         else:
             columns.append((a.astype(float), b.astype(float)))
     both = zip(*columns, strict=True)
-    return tuple(pd.concat(part, axis=1, keys=map(str, range(len(part)))) for part in both)  # type: ignore[return-value]
+    return tuple(pd.concat(part, axis=1, keys=map(str, range(len(part)))) for part in both)
 
 
 def calendar(dates: pd.Series) -> list[pd.Series]:

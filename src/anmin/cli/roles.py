@@ -14,14 +14,16 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from anmin.cli.app import InputError, Problem, Problems, did_you_mean, note, quoted
+from anmin.cli.app import InputError, Problem, TableError, did_you_mean, note, quoted
 from anmin.cli.tables import Sheet
 
 LARGEST = 1e150  # whose square is still a number
 UNIQUE = 0.9  # share of different texts above which a column names the rows
 FEW_ROWS = 20  # in which different texts prove nothing
 MOST_CLASSES = 100
-IDENTIFIER = re.compile(r"(.*[ _.-])?(id|idx|index|key|rownames?|row|nr|no|uuid)|unnamed: 0|#", re.I)
+IDENTIFIER = re.compile(
+    r"(.*[ _.-])?(id|idx|index|key|rownames?|row|nr|no|uuid)|unnamed: 0|#", re.IGNORECASE
+)
 EXACT = 1e-9  # of the target's range, for a copy
 
 
@@ -55,20 +57,19 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
     check_names(sheet, roles)
     taken = {*roles.targets, *roles.drop, *([roles.weight] if roles.weight else [])}
     names = [name for name in dict.fromkeys(roles.features or sheet.columns) if name not in taken]
-    classes = roles.classify or is_class(sheet.table[roles.targets[0]])
-    if classes and len(roles.targets) > 1:
-        which = next(name for name in roles.targets if roles.classify or is_class(sheet.table[name]))
-        raise InputError(f"classes are predicted for one target; {which!r} is one of several")
+    texts = [name for name in roles.targets if roles.classify or is_class(sheet.table[name])]
+    if texts and len(roles.targets) > 1:
+        raise InputError(f"classes are predicted for one target alone, and {texts[0]!r} is a class")
     weights = [roles.weight] if roles.weight else []
-    problems = [*target_problems(sheet, roles.targets, classes)]
+    problems = [*target_problems(sheet, roles.targets, bool(texts))]
     problems += input_problems(sheet, names) + input_problems(sheet, weights)
     if any(sheet.table[name].isna().any() for name in weights):
         problems.append(Problem(f"the weight {roles.weight!r} is not known in every row"))
     if problems:
-        raise Problems(sheet.name, problems)
+        raise TableError(sheet.name, problems)
     table = with_target(sheet, roles.targets)
-    y = target_values(table, roles.targets, classes)
-    if classes:
+    y = target_values(table, roles.targets, bool(texts))
+    if texts:
         say_classes(sheet.name, roles.targets[0], y)
     weight = table[roles.weight].to_numpy(float) if roles.weight else None
     left_out = useless(table, names, y, {*roles.keep, *roles.features})
@@ -77,7 +78,7 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
         raise InputError(f"no column of {sheet.name} is left as an input")
     for why, columns in by_reason(left_out).items():
         note(f"left out, as they {why}: {quoted(columns)}; --keep NAME takes one in")
-    return LabelledRows(table[chosen].reset_index(drop=True), y, weight), classes
+    return LabelledRows(table[chosen].reset_index(drop=True), y, weight), bool(texts)
 
 
 def check_names(sheet: Sheet, roles: Roles) -> None:
@@ -128,7 +129,9 @@ def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iter
             problem = sheet.problems[name]
             yield Problem(problem.what, () if "--drop" in problem.remedy else problem.remedy)
         elif types.is_datetime64_any_dtype(column):
-            yield Problem(f"the target {name!r} is a date, and only numbers and classes are predicted")
+            yield Problem(
+                f"the target {name!r} is a date, and only numbers and classes are predicted"
+            )
         elif classes and is_text(column) and column.nunique() > min(MOST_CLASSES, len(column) / 2):
             what = f"the target {name!r} has {column.nunique()} different texts"
             yield Problem(f"{what}, and classes are few; the first is {column.dropna().iloc[0]!r}")
@@ -145,7 +148,9 @@ def with_target(sheet: Sheet, targets: Sequence[str]) -> pd.DataFrame:
     table = sheet.table
     known = table[list(targets)].notna().all(axis=1)
     if not known.all():
-        note(f"{(~known).sum():,} of {len(table):,} rows have no {quoted(targets)} and are left out")
+        note(
+            f"{(~known).sum():,} of {len(table):,} rows have no {quoted(targets)} and are left out"
+        )
     if not known.any():
         raise InputError(f"no row of {sheet.name} has a value of {quoted(targets)}")
     return table[known]

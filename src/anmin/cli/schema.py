@@ -13,10 +13,11 @@ from pandas.api import types
 from sklearn.base import is_classifier
 
 from anmin import load_model
-from anmin.cli.app import InputError, Problems
+from anmin.cli.app import InputError, TableError
 from anmin.cli.measures import LABELS, Errors
 from anmin.cli.roles import (
     LabelledRows,
+    Roles,
     input_problems,
     is_text,
     require_columns,
@@ -83,10 +84,21 @@ class Schema:
     reading: Reading = field(default_factory=Reading)
     summary: FitSummary | None = None
 
+    @classmethod
+    def for_rows(cls, rows: LabelledRows, roles: Roles, reading: Reading) -> Schema:
+        """For a model of these rows, read in that way."""
+        kinds = kinds_of(rows.X) | {
+            name: "text" for name in roles.targets if rows.y.dtype.kind == "U"
+        }
+        how = Reading(reading.decimal, reading.missing, kinds)
+        return cls(tuple(rows.X), tuple(roles.targets), roles.weight, how)
+
     def as_extra(self) -> dict[str, Any]:
         """As JSON, for the model file."""
-        table = {"inputs": list(self.inputs), "targets": list(self.targets), "weight": self.weight}
-        table |= {
+        table = {
+            "inputs": list(self.inputs),
+            "targets": list(self.targets),
+            "weight": self.weight,
             "kinds": dict(self.reading.kinds),
             "decimal": self.reading.decimal,
             "missing": list(self.reading.missing),
@@ -116,8 +128,13 @@ class Schema:
     def from_extra(cls, extra: dict[str, Any]) -> Schema:
         """From the JSON of a model file, which anybody may have written."""
         table = extra["table"]
+        require(isinstance(table, dict), "its table is no dictionary")
         require(not table.get("categories"), "it was fitted with --one-hot; fit it again")
-        names, targets, weight = distinct(table["inputs"]), distinct(table["targets"]), table["weight"]
+        names, targets, weight = (
+            distinct(table["inputs"]),
+            distinct(table["targets"]),
+            table["weight"],
+        )
         require(weight is None or isinstance(weight, str), "weight must be a name")
         kinds, missing = dict(table.get("kinds", {})), list(table.get("missing", ()))
         decimal = table.get("decimal")
@@ -132,14 +149,14 @@ class Schema:
         """The inputs of a new table, in the order of the training table; or every problem."""
         require_columns(sheet, self.inputs, "the model needs it")
         if problems := input_problems(sheet, self.inputs):
-            raise Problems(sheet.name, [type(p)(p.what) for p in problems])
+            raise TableError(sheet.name, [type(p)(p.what) for p in problems])
         return sheet.table[list(self.inputs)]
 
     def labelled_rows(self, sheet: Sheet, classify: bool) -> LabelledRows:
         """The rows of a table, with their true targets and their weights if there are any."""
         require_columns(sheet, self.targets, "the truth")
         if problems := list(target_problems(sheet, self.targets, classify)):
-            raise Problems(sheet.name, [type(p)(p.what) for p in problems])
+            raise TableError(sheet.name, [type(p)(p.what) for p in problems])
         known = Sheet(sheet.name, with_target(sheet, self.targets), sheet.problems)
         y = target_values(known.table, self.targets, classify)
         weight = known.table[self.weight].to_numpy(float) if self.weight in known.columns else None

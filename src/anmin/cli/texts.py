@@ -21,8 +21,8 @@ GAPS = frozenset({  # those of pandas
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 })  # fmt: skip
 NUMBER_GAPS = frozenset(word.lower() for word in GAPS) | {  # more of them, among numbers
-    "?", "-", "--", "---", ".", "..", "…", "–", "—", "n.a.", "k.a.", "missing", "unknown", "#div/0!",
-    "#value!", "#ref!", "#name?", "#num!", "#null!",
+    "?", "-", "--", "---", ".", "..", "…", "–", "—", "n.a.", "k.a.", "missing", "unknown",
+    "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
 }  # fmt: skip
 SOME = 1000  # cells that are looked at one by one
 FEW = 20  # different values of a column that may well be texts although most are numbers
@@ -38,7 +38,8 @@ TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
 ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}([T ]{TIME}( ?(Z|[-+]\d\d:?\d\d))?)?")
 DAYS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})( {TIME}( ?[AaPp][Mm])?)?")
 MONTHS = re.compile(
-    rf"(\d{{1,2}}[-. ]+[A-Za-z]{{3,9}}[-,. ]+\d{{2,4}}|[A-Za-z]{{3,9}} \d{{1,2}},? \d{{4}})( {TIME})?"
+    rf"(\d{{1,2}}[-. ]+[A-Za-z]{{3,9}}[-,. ]+\d{{2,4}}"
+    rf"|[A-Za-z]{{3,9}} \d{{1,2}},? \d{{4}})( {TIME})?"
 )
 
 
@@ -80,7 +81,9 @@ def make_sense(texts: pd.DataFrame, separator: str, reading: Reading) -> Found:
         else:
             numbers[name] = Figures.of(column)
     usual_marks = {"." for c in found.columns.values() if c.dtype == float}
-    marks = usual_marks | {mark for figures in numbers.values() for mark in figures.marks if figures.usable}
+    marks = usual_marks | {
+        mark for figures in numbers.values() for mark in figures.marks if figures.usable
+    }
     for name, figures in numbers.items():
         figures.decide(name, marks, separator, reading, found)
     found.columns = {name: found.columns.get(name, texts[name]) for name in texts}
@@ -142,14 +145,26 @@ class Figures:
             for p in parts
         ]
         cores = pd.Series(
-            [SPACED.sub("", p["core"]) if p and ok else np.nan for p, ok in zip(parts, good)],
+            [
+                SPACED.sub("", p["core"]) if p and ok else np.nan
+                for p, ok in zip(parts, good, strict=True)
+            ],
             dtype=object,
         )
         cores = cores.where(cores.map(is_figure, na_action="ignore").eq(True), np.nan)
-        signs = [-1.0 if p and (p["open"] or "-" in (p["sign"], p["inner"])) else 1.0 for p in parts]
+        signs = [
+            -1.0 if p and (p["open"] or "-" in (p["sign"], p["inner"])) else 1.0 for p in parts
+        ]
         affixes = [(p["before"] or "") + "…" + (p["after"] or "") if p else "" for p in parts]
         marks = {m for m in ".," if any(proves(core, m) for core in cores.dropna())}
-        return cls(column, texts, cores, pd.Series(signs, dtype=float), pd.Series(affixes, dtype=object), marks)
+        return cls(
+            column,
+            texts,
+            cores,
+            pd.Series(signs, dtype=float),
+            pd.Series(affixes, dtype=object),
+            marks,
+        )
 
     @property
     def usable(self) -> bool:
@@ -188,13 +203,13 @@ class Figures:
     ) -> str | None:
         """The decimal mark of the column; None, and a problem, where nothing tells."""
         if len(self.marks) == 2:
-            cells = [next(t for t, c in zip(self.texts, self.cores) if proves(c, m)) for m in ".,"]
+            pairs = list(zip(self.texts, self.cores, strict=True))
+            cells = [next(text for text, core in pairs if proves(core, m)) for m in ".,"]
             what = f"{name!r} mixes decimal points and commas, as in {cells[0]!r} and {cells[1]!r}"
             found.refuse(name, what)
             return None
-        if self.marks:
-            mark = next(iter(self.marks))
-        else:
+        mark: str | None = next(iter(self.marks), None)
+        if mark is None:
             doubtful = self.cores[self.cores.str.contains("[.,]")]
             mark = self.undecided(doubtful, marks, separator, reading)
             if mark is None:
@@ -215,7 +230,7 @@ class Figures:
     def undecided(
         self, doubtful: pd.Series, marks: set[str], separator: str, reading: Reading
     ) -> str | None:
-        """The mark where no cell of the column proves one: whole numbers, or three digits behind."""
+        """The mark where no cell proves one: whole numbers, or three digits behind it."""
         if doubtful.empty:
             return "."
         if reading.decimal:
@@ -277,7 +292,9 @@ class Figures:
     def as_dates(self, name: str, found: Found) -> None:
         """Dates, or hours of the day; a problem where day and month cannot be told apart."""
         if all(re.fullmatch(TIME, text) for text in self.texts):
-            parts = pd.to_timedelta(self.texts.where(self.texts.str.count(":") == 2, self.texts + ":00"))
+            parts = pd.to_timedelta(
+                self.texts.where(self.texts.str.count(":") == 2, self.texts + ":00")
+            )
             lookup = dict(zip(self.texts, parts.dt.total_seconds() / 3600, strict=True))
             found.columns[name] = self.column.map(lookup).astype(float)
             return found.say("times of day, taken as hours", name)

@@ -10,7 +10,7 @@ import warnings
 from copy import deepcopy
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -22,7 +22,9 @@ from anmin.cli.progress import FitProgress
 from anmin.cli.rivals import rival_errors
 from anmin.cli.roles import LabelledRows
 from anmin.cli.schema import FitSummary, Schema, fewest, prints_of, ranges_of
+from anmin.cli.streaming import in_memory, split_rows
 from anmin.engine import listening
+from anmin.sources import RawSource
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -64,6 +66,32 @@ def train(
     )  # fmt: skip
 
 
+def train_stream(
+    model: "BaseANMIN", schema: Schema, source: RawSource, data: str, test_size: float
+) -> tuple["BaseANMIN", FitSummary]:
+    """Fit to a table larger than memory, and test on rows held out."""
+    started = perf_counter()
+    kept, held_out = split_rows(source, test_size) if test_size else (source, None)
+    with interruptible() as interrupts, FitProgress() as progress:
+        warned = fit(model, kept, progress)
+        some, rivals, test = in_memory(kept, schema.inputs), {}, {}
+        seconds = round(perf_counter() - started, 3)
+        judged = None if held_out is None else in_memory(held_out, schema.inputs)
+        if judged is not None:
+            test = errors(model, judged, schema.targets)
+            progress.begin("fitting simple models, to compare")
+            rivals = {} if interrupts else rival_errors(model, some, judged, schema.targets)
+    skipped = getattr(model, "n_skipped_", 0)
+    warned += [f"{skipped:,} rows with gaps were left out"] if skipped else []
+    for message in dict.fromkeys(warned):
+        note(message)
+    return model, FitSummary(
+        data, kept.tally()[0], 0 if judged is None else len(judged.y), False, bool(interrupts),
+        seconds, errors(model, some, schema.targets), test, rivals, ranges_of(some.X),
+        fewest(prints_of(some)),
+    )  # fmt: skip
+
+
 def split(
     model: "BaseANMIN", rows: LabelledRows, test_size: float
 ) -> tuple[LabelledRows, LabelledRows]:
@@ -86,13 +114,17 @@ def split(
     return rows.part(kept), rows.part(held_out)
 
 
-def fit(model: "BaseANMIN", rows: LabelledRows, progress: FitProgress) -> list[str]:
+def fit(
+    model: "BaseANMIN", rows: LabelledRows | RawSource, progress: FitProgress
+) -> list[str]:  # fmt: skip
     """Fit, shown on standard error, and return what the fit warned of."""
-    progress.begin(f"fitting {len(rows.y):,} rows")
+    given: Any = (rows,) if isinstance(rows, RawSource) else (rows.X, rows.y, rows.weight)
+    n = rows.tally()[0] if isinstance(rows, RawSource) else len(rows.y)
+    progress.begin(f"fitting {n:,} rows")
     with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:
-            model.fit(rows.X, rows.y, sample_weight=rows.weight)
+            model.fit(*given)
         except UNUSABLE as error:
             raise InputError(str(error)) from error
     return [str(entry.message) for entry in caught]
