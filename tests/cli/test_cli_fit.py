@@ -51,7 +51,7 @@ def fit(run, *words):
 def test_the_summary_says_all_that_counts(run):
     result = run("fit", "things.csv", "-t", "price", "--drop", "kind", *QUICK)
     assert result.exit_code == 0, result.output
-    words = ("price, 120 rows of the fit: MSE", "price, 24 rows held out: RMSE", "R²", "ridge",
+    words = ("price, 120 rows of the fit: RMSE", "price, 24 rows held out: RMSE", "R²", "ridge",
              "the mean", "boosted trees", "The error is", "hidden units", "things.anmin",
              "fitted on all rows")  # fmt: skip
     for word in words:

@@ -136,6 +136,12 @@ def test_what_the_user_keeps_or_lists_is_used():
     assert "area" not in inputs(houses(), "price", drop=["area"])
 
 
+def test_a_column_that_tells_too_much_is_named(capsys):
+    rounded = houses().assign(thousands=lambda t: (t["price"] / 1000).round(1))
+    assert "thousands" in inputs(rounded, "price", drop=["area"])
+    assert "'thousands' alone tells almost all of the target" in capsys.readouterr().err
+
+
 def test_a_copy_of_classes_is_left_out():
     table = houses().assign(code=lambda t: np.where(t["dear"], 7, 3))
     assert "code" not in inputs(table, "dear", drop=["price", "cents"])

@@ -62,6 +62,10 @@ RIGHT = {  # content → columns
         '"a" "b"\n"r1" 1.5 "u"\n"r2" 2.5 "v"\n',
         {"a": [1.5, 2.5], "b": ["u", "v"]},
     ),
+    "row names of R that do not count": (
+        '"a" "b"\n"17" 1.5 "u"\n"4" 2.5 "v"\n',
+        {"a": [1.5, 2.5], "b": ["u", "v"]},
+    ),
     "separators at the end of lines": (PLAIN.replace("\n", ",\n"), TABLE),
     "separators at the end of rows": ("a,b\n1.5,2,\n2.5,3,\n", {"a": [1.5, 2.5], "b": [2, 3]}),
     "a name twice": ("a,a\n1.5,2\n2.5,3\n", {"a": [1.5, 2.5], "a (2)": [2, 3]}),
@@ -158,6 +162,10 @@ REFUSED = {  # content → words of the sentence
     "one column with decimal commas": (
         "a\n1,5\n7,5\n2,5\n",
         "decimal commas need another separator",
+    ),
+    "one of two columns with decimal commas": (
+        "a,b\n1,5,1\n7,5,2\n2,5,3\n",
+        "another length than its header of 2 cells",
     ),
     "a quote that does not end": ('a,b\n"1,2\n3,4\n', "check its quotes"),
     "1,234 in a file of semicolons": (

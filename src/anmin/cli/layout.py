@@ -65,7 +65,8 @@ def lay_out(data: bytes) -> Layout:
     if is_data(top):
         names, rows = [f"x{i}" for i in range(len(names))], [top, *rows]
         remarks.append(f"there is no header: its columns are x0 … x{len(names) - 1}")
-    names, rows = even(names, rows, remarks)
+    marked = separator != "," or len(re.findall('[\r\n]"', text)) >= len(rows)
+    names, rows = even(names, rows, remarks, marked)
     texts = pd.DataFrame([cells for _, cells in rows], columns=range(len(names)), dtype=object)
     return Layout(named(texts, names, remarks), separator, remarks)
 
@@ -160,10 +161,10 @@ def head_and_rows(rows: list[Row], remarks: list[str]) -> tuple[Row, list[Row]]:
     elif is_data(top) and above and len(above[-1][1]) == width:  # as numpy.savetxt writes a header
         start, top, rest = start - 1, above[-1], [top, *rest]
     if start:
-        remarks.append(f"{start} line{'s' * (start > 1)} above the header are left out")
+        remarks.append(f"lines left out above the header: {start}")
     kept = [row for row in rest if not is_comment(row) or len(row[1]) == len(top[1])]
     if len(kept) < len(rest):
-        remarks.append(f"{len(rest) - len(kept)} lines that start with # are left out")
+        remarks.append(f"lines left out that start with #: {len(rest) - len(kept)}")
     return top, kept
 
 
@@ -200,15 +201,19 @@ def is_plain_number(cell: str) -> bool:
 
 
 def even(
-    names: list[str], rows: list[Row], remarks: list[str]
-) -> tuple[list[str], list[Row]]:  # fmt: skip
-    """Names and rows of one length, or a ValueError that tells the lines which are not."""
+    names: list[str], rows: list[Row], remarks: list[str], marked: bool
+) -> tuple[list[str], list[Row]]:
+    """Names and rows of one length, or a ValueError that tells the lines which are not.
+
+    One cell more in every row is the row's name; between commas it may be a number's fraction, so
+    rows must be marked: begin with a quote, or the names count.
+    """
     width = len(names)
     if rows and all(len(cells) == width + 1 for _, cells in rows):
         first, last = zip(*((cells[0], cells[-1]) for _, cells in rows), strict=True)
         if not any(last):
             remarks.append("every line ends with a separator")
-        elif counts(first) or not any(map(is_plain_number, first)):  # as R writes row names
+        elif counts(first) or (marked and len(set(first)) == len(first)):  # as R writes row names
             remarks.append("the first cell of each row has no name in the header")
             names, width = ["", *names], width + 1
     rows = [(line, c[:width] if not any(c[width:]) else c) for line, c in rows]

@@ -78,7 +78,8 @@ def error_lines(known: Mapping[str, Errors]) -> list[str]:
     lines = []
     for rows, each in known.items():
         for target, found in each.items():
-            values = ", ".join(f"{LABELS[name]} {shown(name, v)}" for name, v in found.items())
+            errors = {name: value for name, value in found.items() if name != "mse"} or found
+            values = ", ".join(f"{LABELS[name]} {shown(name, v)}" for name, v in errors.items())
             lines.append(f"{target}, {rows}: {values}")
     return lines
 

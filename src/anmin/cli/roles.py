@@ -24,6 +24,7 @@ MOST_CLASSES = 100
 IDENTIFIER = re.compile(
     r"(.*[ _.-])?(id|idx|index|key|rownames?|row|nr|no|uuid)|unnamed: 0|#", re.IGNORECASE
 )
+NEAR = 0.999  # correlation that only a copy has
 EXACT = 1e-9  # of the target's range, for a copy
 
 
@@ -74,6 +75,11 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
     weight = table[roles.weight].to_numpy(float) if roles.weight else None
     left_out = useless(table, names, y, {*roles.keep, *roles.features})
     chosen = [name for name in names if name not in left_out]
+    for name in chosen:
+        if name not in (*roles.keep, *roles.features) and nearly_copies(table[name], y):
+            note(
+                f"{name!r} alone tells almost all of the target; --drop it if it is known too late"
+            )
     if not chosen:
         raise InputError(f"no column of {sheet.name} is left as an input")
     for why, columns in by_reason(left_out).items():
@@ -260,6 +266,17 @@ def copies(column: pd.Series, y: np.ndarray) -> bool:
     x, scale = (x - x.mean()) / np.ptp(x), np.ptp(y)
     miss = (y - y.mean()) - x * (x @ (y - y.mean())) / (x @ x)
     return bool(np.abs(miss).max() <= EXACT * scale)
+
+
+def nearly_copies(column: pd.Series, y: np.ndarray) -> bool:
+    """Whether a straight line from one column misses next to nothing of the target."""
+    if y.dtype.kind != "f" or y.ndim > 1 or not types.is_any_real_numeric_dtype(column.dtype):
+        return False
+    known = column.notna().to_numpy()
+    x, z = column.to_numpy(float, na_value=np.nan)[known], y[known]
+    if len(x) < FEW_ROWS or np.ptp(x) == 0 or np.ptp(z) == 0:
+        return False
+    return bool(abs(np.corrcoef(x, z)[0, 1]) > NEAR)
 
 
 def by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:

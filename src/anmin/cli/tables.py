@@ -75,10 +75,9 @@ def read_text(name: str, data: bytes, reading: Reading) -> Sheet:
     """A table from the bytes of a text file."""
     layout = lay_out(data)
     found = make_sense(layout.texts, layout.separator, reading)
-    for remark in layout.remarks:
-        note(f"{name}: {remark}")
-    for remark, names in found.remarks.items():
-        note(f"{name}: {remark}: {quoted(names)}")
+    said = [f"{remark}: {quoted(names)}" for remark, names in found.remarks.items()]
+    if remarks := [*layout.remarks, *said]:
+        note(f"{name}: {'; '.join(remarks)}")
     table = pd.DataFrame(found.columns, index=layout.texts.index)
     return Sheet(name, table, found.problems, found.decimal)
 
