@@ -103,4 +103,4 @@ def frames(train: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.DataFrame, pd.Da
 def calendar(dates: pd.Series) -> list[pd.Series]:
     """Days, day of the year and day of the week."""
     days = (dates - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1)
-    return [days, dates.dt.dayofyear.astype(float), dates.dt.dayofweek.astype(float)]
+    return [days, dates.dt.day_of_year.astype(float), dates.dt.day_of_week.astype(float)]
