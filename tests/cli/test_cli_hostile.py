@@ -135,7 +135,7 @@ def test_an_output_is_tried_before_the_work(folder, monkeypatch, ending, output)
     def work(*_, **__):
         raise AssertionError("the work has begun")
 
-    for name in ("anmin.cli.tables.read", "anmin.cli.schema.load_model", "anmin.demo.run"):
+    for name in ("anmin.cli.tables.parse", "anmin.cli.schema.load_model", "anmin.demo.run"):
         monkeypatch.setattr(name, work)
     before = set(folder.iterdir())
     result = invoke(*COMMANDS[ending], "-o", output)

@@ -139,7 +139,27 @@ def test_what_the_user_keeps_or_lists_is_used():
 def test_a_column_that_tells_too_much_is_named(capsys):
     rounded = houses().assign(thousands=lambda t: (t["price"] / 1000).round(1))
     assert "thousands" in inputs(rounded, "price", drop=["area"])
-    assert "'thousands' alone tells almost all of the target" in capsys.readouterr().err
+    assert "'thousands' tells almost all of the target" in capsys.readouterr().err
+
+
+def test_a_number_that_may_stand_for_a_gap_is_named(capsys):
+    table = houses().assign(rooms=[-999, -999, *[1, 2, 3, 4] * 14, 3, 4])
+    inputs(table, "price")
+    assert (
+        "'rooms' holds -999, far from its other values; --missing -999" in capsys.readouterr().err
+    )
+    inputs(table.assign(rooms=table["rooms"].abs() % 7), "price")
+    assert "far from" not in capsys.readouterr().err
+
+
+def test_gaps_and_codes_of_a_parquet_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    table = pd.DataFrame({"a": [1.5, -999, 2], "b": [1, 2, 3], "c": ["u", "?", "v"]})
+    table.to_parquet(path)
+    table = read(str(path), Reading(missing=["-999", "?"], kinds={"b": "text"})).table
+    assert table["a"].isna().tolist() == table["c"].isna().tolist() == [False, True, False]
+    assert table["b"].tolist() == ["1", "2", "3"]
 
 
 def test_a_copy_of_classes_is_left_out():

@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 90, 13_000
+MOST_FILES, MOST_LINES = 98, 14_700
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 

@@ -36,7 +36,7 @@ class InputError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Flaw:
     """One thing that is wrong, and the words on the command line that would get round it."""
 
     what: str
@@ -46,7 +46,7 @@ class Problem:
 class TableError(Exception):
     """All that is wrong with a table at once."""
 
-    def __init__(self, name: str, found: Iterable[Problem]) -> None:
+    def __init__(self, name: str, found: Iterable[Flaw]) -> None:
         super().__init__(name)
         self.name, self.found = name, tuple(found)
 

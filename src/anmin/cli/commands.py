@@ -184,8 +184,6 @@ def export(
       anmin export houses.anmin --to c -o houses.c
 
       anmin export houses.anmin --to onnx
-
-      anmin export houses.anmin --to torch
     """
     from anmin.cli.schema import open_model
     from anmin.export import EXPORTS
@@ -201,9 +199,8 @@ def export(
             form.write(network, path, **options)
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
-    inputs = list(schema.inputs)
-    if to == "torch" and network._columns is not None:  # tensors hold no texts
-        inputs = network._columns.made
+    columns = network._columns if to == "torch" else None  # tensors hold no texts
+    inputs = list(schema.inputs) if columns is None else columns.made
     if as_json:
         print_json({"output": str(path), "inputs": inputs, "targets": list(schema.targets)})
     else:

@@ -18,7 +18,8 @@ from pandas.api import types
 from sklearn.base import is_classifier
 
 from anmin.cli.measures import row_losses
-from anmin.cli.roles import LabelledRows, is_text
+from anmin.cli.roles import LabelledRows
+from anmin.cli.useless import is_text
 from anmin.plotting import outputs
 
 GROUPS = 4  # into which a column of numbers is cut

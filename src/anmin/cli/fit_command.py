@@ -1,6 +1,6 @@
 """anmin fit."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +9,6 @@ import typer
 
 from anmin.cli.app import (
     DataArgument,
-    InputError,
     JsonOption,
     SeedOption,
     check_output,
@@ -91,47 +90,21 @@ def fit(
     intervals: Annotated[bool, Intervals] = False,
     seed: SeedOption = 0,
 ) -> None:
-    from anmin.cli.roles import Roles, assign
-    from anmin.cli.schema import Schema
-    from anmin.cli.streaming import open_rows, too_large
-    from anmin.cli.tables import STDIN, read
+    from anmin.cli.roles import Roles
     from anmin.cli.texts import Reading
-    from anmin.cli.training import train, train_stream
+    from anmin.cli.training import fit_table
 
-    name = "model" if data == STDIN else Path(data).name.partition(".")[0]
+    name = "model" if data == "-" else Path(data).name.partition(".")[0]
     check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
-    if decimal not in (None, ".", ","):
-        raise InputError(f"--decimal must be . or ,; got {decimal!r}")
-    reading = Reading(decimal, missing or (), dict.fromkeys(text or (), "text"))
+    reading = Reading.of(decimal, missing or (), text or ())
     roles = Roles(target or (), weight, features or (), drop or (), keep or (), classify)
-    settings = {
-        "n_hidden": number_or_word(n_hidden), "lam": number_or_word(lam), "slope": slope,
-        "solver": solver, "max_iter": max_iter, "max_time": max_time, "device": device,
-        "random_state": seed, "intervals": intervals or None,
-    }  # fmt: skip
-    if data != STDIN and too_large(data):
-        source, rows = open_rows(data, roles)
-        schema = Schema.for_rows(rows, roles, Reading())
-        found = train_stream(build(False, settings), schema, source, Path(data).name, test_size)
-    else:
-        sheet = read(data, reading)
-        rows, classes = assign(sheet, roles)
-        how = Reading(decimal or sheet.decimal, reading.missing, reading.kinds)
-        schema = Schema.for_rows(rows, roles, how)
-        found = train(build(classes, settings), schema, rows, sheet.name, test_size, refit)
-    trained, summary = found
-    trained.extra_ = replace(schema, summary=summary).as_extra()
+    settings = {"n_hidden": number_or_word(n_hidden), "lam": number_or_word(lam), "slope": slope,
+                "solver": solver, "max_iter": max_iter, "max_time": max_time, "device": device,
+                "random_state": seed, "intervals": intervals or None}  # fmt: skip
+    trained, summary = fit_table(data, roles, reading, settings, (test_size, refit))
     with interruptible():
         trained.save(path)
     show(trained, summary, path, as_json)
-
-
-def build(classify: bool, settings: dict[str, Any]) -> "BaseANMIN":
-    """The estimator; a setting that was not given has its default."""
-    from anmin import ANMINClassifier, ANMINRegressor
-
-    given = {name: value for name, value in settings.items() if value is not None}
-    return (ANMINClassifier if classify else ANMINRegressor)(**given)
 
 
 def number_or_word(value: str) -> int | float | str:

@@ -22,7 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from anmin.cli.measures import Errors, errors, row_losses
-from anmin.cli.roles import LabelledRows, is_text
+from anmin.cli.roles import LabelledRows
+from anmin.cli.useless import is_text
 
 LEVELS = 250  # of a text that boosted trees take
 RARE = 5  # rows of a text below which the straight line pools it

@@ -1,12 +1,10 @@
 """What the columns of a training table are for: inputs, targets, weights; and which are of no use.
 
-All that is wrong with a table is found before it is said. A column is left out, and named, where it
-only counts rows, has one value, names each row by a text of its own, or copies the target.
+All that is wrong with a table is found before it is said.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,18 +12,12 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from anmin.cli.app import InputError, Problem, TableError, did_you_mean, note, quoted
+from anmin.cli.app import Flaw, InputError, TableError, did_you_mean, note, quoted
 from anmin.cli.tables import Sheet
+from anmin.cli.useless import by_reason, doubts, is_text, useless
 
 LARGEST = 1e150  # whose square is still a number
-UNIQUE = 0.9  # share of different texts above which a column names the rows
-FEW_ROWS = 20  # in which different texts prove nothing
 MOST_CLASSES = 100
-IDENTIFIER = re.compile(
-    r"(.*[ _.-])?(id|idx|index|key|rownames?|row|nr|no|uuid)|unnamed: 0|#", re.IGNORECASE
-)
-NEAR = 0.999  # correlation that only a copy has
-EXACT = 1e-9  # of the target's range, for a copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,7 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
     problems = [*target_problems(sheet, roles.targets, bool(texts))]
     problems += input_problems(sheet, names) + input_problems(sheet, weights)
     if any(sheet.table[name].isna().any() for name in weights):
-        problems.append(Problem(f"the weight {roles.weight!r} is not known in every row"))
+        problems.append(Flaw(f"the weight {roles.weight!r} is not known in every row"))
     if problems:
         raise TableError(sheet.name, problems)
     table = with_target(sheet, roles.targets)
@@ -73,17 +65,15 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
     if texts:
         say_classes(sheet.name, roles.targets[0], y)
     weight = table[roles.weight].to_numpy(float) if roles.weight else None
-    left_out = useless(table, names, y, {*roles.keep, *roles.features})
+    wanted = {*roles.keep, *roles.features}
+    left_out = useless(table, names, y, wanted)
     chosen = [name for name in names if name not in left_out]
-    for name in chosen:
-        if name not in (*roles.keep, *roles.features) and nearly_copies(table[name], y):
-            note(
-                f"{name!r} alone tells almost all of the target; --drop it if it is known too late"
-            )
     if not chosen:
         raise InputError(f"no column of {sheet.name} is left as an input")
     for why, columns in by_reason(left_out).items():
         note(f"left out, as they {why}: {quoted(columns)}; --keep NAME takes one in")
+    for doubt in doubts(table[[name for name in chosen if name not in wanted]], y):
+        note(doubt)
     return LabelledRows(table[chosen].reset_index(drop=True), y, weight), bool(texts)
 
 
@@ -113,13 +103,6 @@ def require_columns(sheet: Sheet, names: Sequence[str], role: str) -> None:
 # ---- targets ------------------------------------------------------------------------------------
 
 
-def is_text(column: pd.Series) -> bool:
-    """Whether a column holds texts."""
-    kind = column.dtype
-    kind = kind.categories.dtype if isinstance(kind, pd.CategoricalDtype) else kind
-    return bool(types.is_string_dtype(kind) or types.is_object_dtype(kind))
-
-
 def is_class(column: pd.Series) -> bool:
     """Whether a target is a class: a text, or true and false."""
     return is_text(column) or isinstance(column.dtype, pd.CategoricalDtype) or (
@@ -127,24 +110,22 @@ def is_class(column: pd.Series) -> bool:
     )  # fmt: skip
 
 
-def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iterable[Problem]:
+def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iterable[Flaw]:
     """What is wrong with the targets; no other column can take their place."""
     for name in targets:
         column = sheet.table[name]
         if name in sheet.problems:
             problem = sheet.problems[name]
-            yield Problem(problem.what, () if "--drop" in problem.remedy else problem.remedy)
+            yield Flaw(problem.what, () if "--drop" in problem.remedy else problem.remedy)
         elif types.is_datetime64_any_dtype(column):
-            yield Problem(
-                f"the target {name!r} is a date, and only numbers and classes are predicted"
-            )
+            yield Flaw(f"the target {name!r} is a date, and only numbers and classes are predicted")
         elif classes and is_text(column) and column.nunique() > min(MOST_CLASSES, len(column) / 2):
             what = f"the target {name!r} has {column.nunique()} different texts"
-            yield Problem(f"{what}, and classes are few; the first is {column.dropna().iloc[0]!r}")
+            yield Flaw(f"{what}, and classes are few; the first is {column.dropna().iloc[0]!r}")
         elif classes and types.is_float_dtype(column) and (column.dropna() % 1 != 0).any():
             broken = column[column % 1 > 0].iloc[0]
             what = f"the target {name!r} holds numbers such as {broken:g}, and classes are texts or"
-            yield Problem(f"{what} whole numbers; leave --classify out to predict numbers")
+            yield Flaw(f"{what} whole numbers; leave --classify out to predict numbers")
         elif not classes:
             yield from input_problems(sheet, [name])
 
@@ -186,7 +167,7 @@ def say_classes(name: str, target: str, y: np.ndarray) -> None:
 # ---- inputs -------------------------------------------------------------------------------------
 
 
-def input_problems(sheet: Sheet, names: Iterable[str]) -> list[Problem]:
+def input_problems(sheet: Sheet, names: Iterable[str]) -> list[Flaw]:
     """What is wrong with columns, and how to do without it."""
     found = []
     for name in names:
@@ -194,12 +175,12 @@ def input_problems(sheet: Sheet, names: Iterable[str]) -> list[Problem]:
         if name in sheet.problems:
             found.append(sheet.problems[name])
         elif not usable(column):
-            found.append(Problem(f"{name!r} holds {column.dtype}", ("--drop", name)))
+            found.append(Flaw(f"{name!r} holds {column.dtype}", ("--drop", name)))
         elif types.is_any_real_numeric_dtype(column.dtype):
             large = np.flatnonzero(np.abs(column.to_numpy(float, na_value=np.nan)) > LARGEST)
             if len(large):
                 what = f"{name!r} holds {column.iloc[large[0]]:g} in row {large[0] + 1}"
-                found.append(Problem(f"{what}, beyond {LARGEST:g}", ("--drop", name)))
+                found.append(Flaw(f"{what}, beyond {LARGEST:g}", ("--drop", name)))
     return found
 
 
@@ -208,77 +189,3 @@ def usable(column: pd.Series) -> bool:
     kind = column.dtype
     known = (types.is_any_real_numeric_dtype, types.is_bool_dtype, types.is_datetime64_any_dtype)
     return any(is_kind(kind) for is_kind in known) or is_class(column)
-
-
-def useless(
-    table: pd.DataFrame, names: Iterable[str], y: np.ndarray, kept: set[str]
-) -> dict[str, str]:
-    """Columns that cannot help, or help too well, and why; none that the user wants.
-
-    Where nothing else would be left, only those of one value are.
-    """
-    names = list(names)
-    reasons = {name: reason(name, table[name], y) for name in names if name not in kept}
-    found = {name: why for name, why in reasons.items() if why}
-    if len(found) == len(names):
-        return {name: why for name, why in found.items() if "value" in why}
-    return found
-
-
-def reason(name: str, column: pd.Series, y: np.ndarray) -> str:
-    """Why a column is of no use; an empty text where it is of some."""
-    given = column.dropna()
-    different = given.nunique()
-    if not different:
-        return "have no value"
-    if different == 1 and len(given) == len(column):
-        return "have one value alone"
-    if is_text(column):
-        if len(given) >= FEW_ROWS and different > UNIQUE * len(given):
-            return "name each row by a text of its own"
-    elif counts_rows(name, column):
-        return "only count rows"
-    return "copy the target" if copies(column, y) else ""
-
-
-def counts_rows(name: str, column: pd.Series) -> bool:
-    """Whether whole numbers go up by one from 0 or 1, or are all different and called a key."""
-    if not types.is_integer_dtype(column.dtype) or len(column) < 3 or column.isna().any():
-        return False
-    x = column.to_numpy(np.int64)
-    in_order = x[0] in (0, 1) and bool((np.diff(x) == 1).all())
-    return in_order or (bool(IDENTIFIER.fullmatch(name)) and bool(column.is_unique))
-
-
-def copies(column: pd.Series, y: np.ndarray) -> bool:
-    """Whether a column is the target in other words or units."""
-    if y.ndim > 1:
-        return any(copies(column, y[:, k]) for k in range(y.shape[1]))
-    if column.isna().any() or len(column) < 3:
-        return False
-    if y.dtype.kind != "f":  # classes: one value for each, and each in one
-        pairs = pd.DataFrame({"value": pd.factorize(column)[0], "label": pd.factorize(y)[0]})
-        sizes = pairs["value"].nunique(), pairs["label"].nunique(), len(pairs.drop_duplicates())
-        return len(set(sizes)) == 1
-    if not types.is_any_real_numeric_dtype(column.dtype) or column.nunique() < 3:
-        return False
-    x = column.to_numpy(float)
-    x, scale = (x - x.mean()) / np.ptp(x), np.ptp(y)
-    miss = (y - y.mean()) - x * (x @ (y - y.mean())) / (x @ x)
-    return bool(np.abs(miss).max() <= EXACT * scale)
-
-
-def nearly_copies(column: pd.Series, y: np.ndarray) -> bool:
-    """Whether a straight line from one column misses next to nothing of the target."""
-    if y.dtype.kind != "f" or y.ndim > 1 or not types.is_any_real_numeric_dtype(column.dtype):
-        return False
-    known = column.notna().to_numpy()
-    x, z = column.to_numpy(float, na_value=np.nan)[known], y[known]
-    if len(x) < FEW_ROWS or np.ptp(x) == 0 or np.ptp(z) == 0:
-        return False
-    return bool(abs(np.corrcoef(x, z)[0, 1]) > NEAR)
-
-
-def by_reason(left_out: dict[str, str]) -> dict[str, list[str]]:
-    """Columns for each reason."""
-    return {why: [n for n, w in left_out.items() if w == why] for why in left_out.values()}

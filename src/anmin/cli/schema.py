@@ -19,7 +19,6 @@ from anmin.cli.roles import (
     LabelledRows,
     Roles,
     input_problems,
-    is_text,
     require_columns,
     target_problems,
     target_values,
@@ -27,6 +26,7 @@ from anmin.cli.roles import (
 )
 from anmin.cli.tables import Sheet
 from anmin.cli.texts import Reading
+from anmin.cli.useless import is_text
 from anmin.files import require
 from anmin.model_file.values import read_record
 

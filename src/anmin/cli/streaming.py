@@ -20,9 +20,10 @@ from pandas.api import types
 
 from anmin.cli.app import InputError, note, quoted
 from anmin.cli.layout import lay_out
-from anmin.cli.roles import LabelledRows, Roles, assign, is_text
+from anmin.cli.roles import LabelledRows, Roles, assign
 from anmin.cli.tables import Sheet
 from anmin.cli.texts import Reading, make_sense
+from anmin.cli.useless import is_text
 from anmin.sources import Chunk, CSVSource, ParquetSource, RawSource
 
 if TYPE_CHECKING:

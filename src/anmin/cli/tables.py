@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 import typer
+from pandas.api.types import is_string_dtype
 
-from anmin.cli.app import InputError, Problem, note, quoted
-from anmin.cli.layout import lay_out
+from anmin.cli.app import Flaw, InputError, note, quoted
+from anmin.cli.layout import is_plain_number, lay_out
 from anmin.cli.texts import Reading, make_sense
 from anmin.files import open_atomically
 
@@ -34,7 +35,7 @@ class Sheet:
 
     name: str
     table: pd.DataFrame
-    problems: dict[str, Problem] = field(default_factory=dict)
+    problems: dict[str, Flaw] = field(default_factory=dict)
     decimal: str | None = None  # of its numbers, where they are written with one mark alone
 
     @property
@@ -65,7 +66,7 @@ def parse(name: str, source: str, reading: Reading) -> Sheet:
     if source == STDIN:
         return read_text(name, sys.stdin.buffer.read(), reading)
     if source.lower().endswith(".parquet"):
-        return Sheet(name, read_parquet(source))
+        return Sheet(name, as_wished(read_parquet(source), reading))
     if kind not in TEXT:
         raise InputError(f"{name} must end in .csv, .tsv or .parquet (or be - for a pipe)")
     return read_text(name, Path(source).read_bytes(), reading)
@@ -92,6 +93,19 @@ def read_parquet(path: str) -> pd.DataFrame:
         raise ValueError(f"cannot be read: {error}") from None
     frame: pd.DataFrame = table.to_pandas(use_threads=False, ignore_metadata=True)
     return frame
+
+
+def as_wished(table: pd.DataFrame, reading: Reading) -> pd.DataFrame:
+    """A table whose types are known, with what the user says of gaps and codes."""
+    words = set(reading.missing)
+    numbers = {float(word) for word in words if is_plain_number(word.replace(",", "."))}
+    for name in table:
+        column = table[name]
+        if gaps := words | numbers:
+            table[name] = column = column.mask(column.isin(gaps))
+        if reading.kinds.get(name) == "text" and not is_string_dtype(column.dtype):
+            table[name] = column.astype(object).map(str, na_action="ignore")
+    return table
 
 
 def write(target: str, table: pd.DataFrame) -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from anmin.cli.app import Problem, quoted
+from anmin.cli.app import Flaw, InputError, quoted
+from anmin.cli.day_texts import dated, read_dates
 
 GAPS = frozenset({  # those of pandas
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
@@ -34,13 +35,6 @@ WRITTEN = re.compile(
     rf"\s*(?P<after>{AFFIX})?(?P<close>\))?"
 )
 SPACED = re.compile(r"(?<=\d)[ '’_\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
-ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}([T ]{TIME}( ?(Z|[-+]\d\d:?\d\d))?)?")
-DAYS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})( {TIME}( ?[AaPp][Mm])?)?")
-MONTHS = re.compile(
-    rf"(\d{{1,2}}[-. ]+[A-Za-z]{{3,9}}[-,. ]+\d{{2,4}}"
-    rf"|[A-Za-z]{{3,9}} \d{{1,2}},? \d{{4}})( {TIME})?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,13 @@ class Reading:
     missing: Sequence[str] = ()  # texts that stand for no value
     kinds: Mapping[str, str] = field(default_factory=dict)  # "number", "text", "date", …
 
+    @classmethod
+    def of(cls, decimal: str | None, missing: Sequence[str], text: Sequence[str]) -> Reading:
+        """From the user's options."""
+        if decimal not in (None, ".", ","):
+            raise InputError(f"--decimal must be . or ,; got {decimal!r}")
+        return cls(decimal, missing, dict.fromkeys(text, "text"))
+
 
 @dataclass(slots=True)
 class Found:
@@ -58,14 +59,14 @@ class Found:
 
     columns: dict[str, pd.Series] = field(default_factory=dict)
     remarks: dict[str, list[str]] = field(default_factory=dict)  # remark → columns
-    problems: dict[str, Problem] = field(default_factory=dict)  # column → what is wrong with it
+    problems: dict[str, Flaw] = field(default_factory=dict)  # column → what is wrong with it
     decimal: str | None = None  # the mark, where the file has only this one
 
     def say(self, remark: str, name: str) -> None:
         self.remarks.setdefault(remark, []).append(name)
 
     def refuse(self, name: str, what: str, *remedy: str) -> None:
-        self.problems[name] = Problem(what, remedy or ("--drop", name))
+        self.problems[name] = Flaw(what, remedy or ("--drop", name))
 
 
 def make_sense(texts: pd.DataFrame, separator: str, reading: Reading) -> Found:
@@ -157,14 +158,8 @@ class Figures:
         ]
         affixes = [(p["before"] or "") + "…" + (p["after"] or "") if p else "" for p in parts]
         marks = {m for m in ".," if any(proves(core, m) for core in cores.dropna())}
-        return cls(
-            column,
-            texts,
-            cores,
-            pd.Series(signs, dtype=float),
-            pd.Series(affixes, dtype=object),
-            marks,
-        )
+        given = pd.Series(signs, dtype=float), pd.Series(affixes, dtype=object)
+        return cls(column, texts, cores, *given, marks)
 
     @property
     def usable(self) -> bool:
@@ -178,8 +173,8 @@ class Figures:
         kind = reading.kinds.get(name)
         if self.texts.empty:  # nothing but gaps
             found.columns[name] = pd.Series(np.nan, self.column.index)
-        elif kind == "date" or (kind is None and not self.usable and self.dated()):
-            self.as_dates(name, found)
+        elif kind == "date" or (kind is None and not self.usable and dated(self.texts)):
+            read_dates(name, self.column, self.texts, found)
         elif not self.usable or (kind is None and self.coded()):
             self.as_texts(name, kind, found)
         elif self.one_unit(name, kind, found):
@@ -284,39 +279,6 @@ class Figures:
             found.refuse(name, what, *(w for word in words for w in ("--missing", word)))
             return
         found.columns[name] = as_text(self.column)
-
-    def dated(self) -> bool:
-        patterns = (ISO, DAYS, MONTHS, re.compile(TIME))
-        return any(all(map(pattern.fullmatch, self.texts)) for pattern in patterns)
-
-    def as_dates(self, name: str, found: Found) -> None:
-        """Dates, or hours of the day; a problem where day and month cannot be told apart."""
-        if all(re.fullmatch(TIME, text) for text in self.texts):
-            parts = pd.to_timedelta(
-                self.texts.where(self.texts.str.count(":") == 2, self.texts + ":00")
-            )
-            lookup = dict(zip(self.texts, parts.dt.total_seconds() / 3600, strict=True))
-            found.columns[name] = self.column.map(lookup).astype(float)
-            return found.say("times of day, taken as hours", name)
-        parts = [DAYS.fullmatch(text) for text in self.texts]
-        day_first = any(p and (p[2] == "." or int(p[1]) > 12) for p in parts)
-        month_first = any(p and p[2] != "." and int(p[3]) > 12 for p in parts)
-        if all(parts) and day_first == month_first:
-            what = f"{name!r} holds dates such as {self.texts.iloc[0]}, whose day and month " + (
-                "change places" if day_first else "cannot be told apart"
-            )
-            return found.refuse(name, what)
-        dates = pd.to_datetime(
-            self.texts, format="mixed", dayfirst=day_first, errors="coerce", utc=True
-        ).dt.tz_localize(None)
-        if dates.isna().any():
-            wrong = self.texts[dates.isna()].iloc[0]
-            row = int(np.flatnonzero(self.column == wrong)[0]) + 1
-            what = f"{name!r} holds dates, but {wrong!r} in row {row} is none"
-            return found.refuse(name, what, "--missing", wrong)
-        column = self.column.map(dict(zip(self.texts, dates, strict=True)))
-        found.columns[name] = column.astype("datetime64[ns]")
-        return None
 
 
 def is_figure(core: str) -> bool:

@@ -8,7 +8,9 @@ has seen more, and the test error is an honest, slightly high estimate of its er
 
 import warnings
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +18,16 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
+from anmin import ANMINClassifier, ANMINRegressor
 from anmin.cli.app import InputError, interruptible, note
 from anmin.cli.measures import errors
 from anmin.cli.progress import FitProgress
 from anmin.cli.rivals import rival_errors
-from anmin.cli.roles import LabelledRows
+from anmin.cli.roles import LabelledRows, Roles, assign
 from anmin.cli.schema import FitSummary, Schema, fewest, prints_of, ranges_of
-from anmin.cli.streaming import in_memory, split_rows
+from anmin.cli.streaming import in_memory, open_rows, split_rows, too_large
+from anmin.cli.tables import STDIN, read
+from anmin.cli.texts import Reading
 from anmin.engine import listening
 from anmin.sources import RawSource
 
@@ -30,6 +35,31 @@ if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
 UNUSABLE = (ValueError, ImportError, ArithmeticError, RuntimeError)  # settings or rows
+
+
+def fit_table(
+    data: str, roles: Roles, reading: Reading, settings: dict[str, Any], test: tuple[float, bool]
+) -> tuple["BaseANMIN", FitSummary]:
+    """Fit to a table, in memory or in a stream; `test`: the share held out, and whether to refit."""
+    if data != STDIN and too_large(data):
+        source, rows = open_rows(data, roles)
+        schema = Schema.for_rows(rows, roles, Reading())
+        found = train_stream(build(False, settings), schema, source, Path(data).name, test[0])
+    else:
+        sheet = read(data, reading)
+        rows, classes = assign(sheet, roles)
+        how = replace(reading, decimal=reading.decimal or sheet.decimal)
+        schema = Schema.for_rows(rows, roles, how)
+        found = train(build(classes, settings), schema, rows, sheet.name, *test)
+    model, summary = found
+    model.extra_ = replace(schema, summary=summary).as_extra()
+    return model, summary
+
+
+def build(classify: bool, settings: dict[str, Any]) -> "BaseANMIN":
+    """The estimator; a setting that was not given has its default."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return (ANMINClassifier if classify else ANMINRegressor)(**given)
 
 
 def train(
