@@ -24,10 +24,12 @@ from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
+from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
     RawSource,
@@ -36,14 +38,19 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.sources.draws import Beside
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 N_NETWORKS = 1  # that are averaged
 HUGE = 1e250  # a penalty that leaves nothing of any network
+NO_USE = (
+    'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
+    "at None, whose place X_val takes."
+)
 
 
-class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     def __init__(
@@ -87,12 +94,14 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None) -> None:
-        """Train on checked rows; X, y and weight are what the user gave, for callbacks and cv."""
+    def _fit(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
+    ) -> None:
+        """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
         budget = self._budget(solver)
-        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight)
+        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
         if self._wants_intervals():
             one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
@@ -156,6 +165,8 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         self._report: Report | None = None
         self._intervals = None
         try:
+            columns = self._columns_of_inputs()
+            self.feature_importances_ = importances(problem, self._network, columns)
             self._report = report_on(problem, fit, h)
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
@@ -171,7 +182,8 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         if start.A is not None:
             params["warm_start" if self.warm_start else "init"] = start.A
         if search.splits is not None:
-            params["cv"] = search.splits
+            judge = problem.source.raw.judge
+            params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
     def _start(self, whole: Problem, h: int) -> np.ndarray | None:
@@ -208,8 +220,9 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         return checks.fits_in_memory(h, rows.width[0] + 1)
 
     def _search(
-        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None
-    ) -> Search:
+        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None,
+        groups: Any,
+    ) -> Search:  # fmt: skip
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
@@ -217,11 +230,20 @@ class BaseANMIN(TableRows, Exports, CallbackSupportMixin, BaseEstimator):
         if networks > 1 or self.encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
         search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
-        if self.cv is None or isinstance(self.cv, Real):
-            return replace(search, **checks.held_out(self.cv))
+        n, cv = rows.tally()[0], self.cv
+        if rows.judge is not None:
+            if cv is not None or not (self._chooses(solver) or self.early_stopping):
+                raise ValueError(NO_USE)
+            return replace(search, splits=[(np.arange(n), Beside())])
+        if groups is not None and (cv is None or isinstance(cv, Real)):
+            cv = checks.group_splits(
+                cv, groups, max(FOLDS if n < FEW else 1, networks, solver.n_init)
+            )
+        if cv is None or isinstance(cv, Real):
+            return replace(search, **checks.held_out(cv))
         if rows.streamed:  # a splitter sees numbers of rows
-            X, y = np.empty((rows.tally()[0], 0)), None
-        return replace(search, splits=checks.splits(self.cv, X, y, weight))
+            X, y = np.empty((n, 0)), None
+        return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
     def _budget(self, solver: Solver) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
@@ -17,7 +17,7 @@ from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
-from anmin.rows import training_matrix, training_table
+from anmin.rows import training_matrix, training_table, with_judge
 from anmin.sources import (
     counting_rows,
     is_source,
@@ -56,14 +56,21 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         self.intervals = intervals
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINRegressor:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None,
+        y_val: Any = None, groups: Any = None,
+    ) -> ANMINRegressor:  # fmt: skip
         """Train on X (n, d) and y, (n,) or (n, q).
 
-        X may also be a source (`anmin.sources.ParquetSource` and the like), which brings its y, a
-        memory map, or a Dask array or dataframe.
+        X may be a frame with text, gaps and dates. It may also be a source
+        (`anmin.sources.ParquetSource` and the like), which brings its y, a memory map, or a Dask
+        array or dataframe. X_val and y_val are rows of your own to choose `lam` and to stop on,
+        instead of a part of X; nothing is trained on them. Of `groups`, one for each row, none is
+        trained on and held out at once.
         """
         rows = open_source(X, y, sample_weight)
         if rows is not None:
+            checks.in_memory(X, X_val=X_val, y_val=y_val, groups=groups)
             self._note_source(rows)
             self._one_dimensional = rows.flat
             self._fit(rows, X, y)
@@ -74,8 +81,10 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         self._one_dimensional = y.ndim == 1
         weight = checks.positive_weights(row_weights(sample_weight, y))
         Y = y.reshape(len(y), -1)
-        numbers = training_matrix(self, table, Y, weight)
-        self._fit(counting_rows(numbers, Y, weight), X if self._columns else numbers, y, weight)
+        groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
+        numbers = training_matrix(self, table, Y, weight, groups)
+        rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, targets(y_val))
+        self._fit(rows, X if self._columns else numbers, y, weight, groups)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -135,8 +144,11 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINClassifier:
-        """Train on X (n, d) and labels y (n,)."""
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None,
+        y_val: Any = None, groups: Any = None,
+    ) -> ANMINClassifier:  # fmt: skip
+        """Train on X (n, d) and labels y (n,); X_val, y_val and groups as for the regressor."""
         if is_source(X) and not isinstance(X, np.memmap):
             raise TypeError(
                 "ANMINClassifier trains on arrays and frames in memory. For rows elsewhere, fit "
@@ -152,10 +164,13 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         weight = row_weights(sample_weight, y)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
-        Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
+        Y = one_hot(y, self.classes_)
         checks.positive_weights(weight)
-        numbers = training_matrix(self, table, Y, weight)
-        self._fit(counting_rows(numbers, Y, weight), X if self._columns else numbers, y, weight)
+        groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
+        numbers = training_matrix(self, table, Y, weight, groups)
+        Y_val = None if y_val is None else one_hot(y_val, self.classes_)
+        rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, Y_val)
+        self._fit(rows, X if self._columns else numbers, y, weight, groups)
         label = np.searchsorted(self.classes_, y)
         scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
         self._temperature = temperature(scores, label, weight)
@@ -181,6 +196,22 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
             without_gaps(scores)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return pick(self.classes_, best)
+
+
+def targets(y: Any) -> np.ndarray | None:
+    """y as (n, q), where there is one."""
+    if y is None:
+        return None
+    found = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y_val")
+    return found.reshape(len(found), -1)
+
+
+def one_hot(y: Any, classes: np.ndarray) -> np.ndarray:
+    """A 0/1 column a class, or one for two classes."""
+    strange = np.setdiff1d(y, classes)
+    if len(strange):
+        raise ValueError(f"y_val has a class that y does not have: {strange.tolist()[0]!r}.")
+    return LabelBinarizer().fit(classes).transform(y).astype(np.float64)
 
 
 def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:

@@ -4,7 +4,11 @@
     residual   −½ ∂ℓ/∂f        what the outputs should gain
     weights     ½ ∂²ℓ/∂f²       how much an entry counts in the curvature; None where all are 1
 
-Rows arrive multiplied by √w, and so do the outputs that they are compared with.
+Rows arrive multiplied by √w, and so do the outputs that they are compared with: Y = √w y, F = √w f.
+`root` is √w, a column, for losses that are not quadratic. With ∂/∂F = ∂/∂f / √w the residual is
+that of the row times √w, and the weights are those of the row as they are.
+
+With weights V a least-squares problem takes the place of the loss near F: Σ V (F + R/V − SW)².
 """
 
 from __future__ import annotations
@@ -16,13 +20,17 @@ from anmin.backends import Array
 
 
 class Objective(Protocol):
-    """A loss that adds over rows and outputs; Y and F are (n, q)."""
+    """A loss that adds over rows; Y and F are (n, q), root is (n, 1)."""
 
-    def value(self, Y: Array, F: Array) -> float: ...
+    @property
+    def least_squares(self) -> bool:
+        """Whether it is quadratic, with the same weight for every entry: sums replace passes."""
 
-    def residual(self, Y: Array, F: Array) -> Array: ...
+    def value(self, Y: Array, F: Array, root: Array) -> float: ...
 
-    def weights(self, Y: Array, F: Array) -> Array | None: ...
+    def residual(self, Y: Array, F: Array, root: Array) -> Array: ...
+
+    def weights(self, Y: Array, F: Array, root: Array) -> Array | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +39,30 @@ class SquaredError:
 
     >>> import numpy as np
     >>> from anmin.objective import SquaredError
-    >>> Y, F = np.array([[3.0], [1.0]]), np.array([[1.0], [1.0]])
-    >>> SquaredError().value(Y, F), SquaredError().residual(Y, F).ravel()
+    >>> Y, F, root = np.array([[3.0], [1.0]]), np.array([[1.0], [1.0]]), np.ones((2, 1))
+    >>> SquaredError().value(Y, F, root), SquaredError().residual(Y, F, root).ravel()
     (4.0, array([2., 0.]))
     """
 
-    def value(self, Y: Array, F: Array) -> float:
-        R = self.residual(Y, F)
+    @property
+    def least_squares(self) -> bool:
+        return True
+
+    def value(self, Y: Array, F: Array, root: Array) -> float:
+        R = self.residual(Y, F, root)
         return float((R * R).sum())
 
-    def residual(self, Y: Array, F: Array) -> Array:
+    def residual(self, Y: Array, F: Array, root: Array) -> Array:  # noqa: ARG002
         return Y - F
 
-    def weights(self, Y: Array, F: Array) -> None:  # noqa: ARG002
+    def weights(self, Y: Array, F: Array, root: Array) -> None:  # noqa: ARG002
         return None
 
 
 SQUARED_ERROR = SquaredError()
+
+
+def weights_of(objective: Objective, Y: Array, F: Array, root: Array) -> Array:
+    """The weights as an array in any case: (n, q)."""
+    V = objective.weights(Y, F, root)
+    return 1 + 0 * F if V is None else V

@@ -63,7 +63,7 @@ PARAMETERS = """
     cv : int, float, splitter or iterable of splits, default=None
         Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
         of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
-        such a share too.
+        such a share too, or the rows of the first split, and chooses `lam` by the other splits.
     device : str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
     checkpoint : path, default=None
@@ -97,4 +97,7 @@ ATTRIBUTES = """
     loss_curve_ : list of float
     n_iter_, n_hidden_, n_outputs_, n_features_in_ : int
     feature_names_in_ : array, when X had names
+    feature_importances_ : array (n_features_in_,)
+        How much the network uses each column of X: its gradient, squared and summed, over the
+        training rows. They sum to 1.
 """

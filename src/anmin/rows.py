@@ -17,7 +17,8 @@ from sklearn.utils.validation import (
 )
 
 from anmin.columns import Columns, Table
-from anmin.sources import RawSource, Scaling
+from anmin.sources import RawSource, Scaling, counting_rows
+from anmin.sources.raw import ArrayRows
 
 NUMBERS = (np.float64, np.float32)
 
@@ -48,6 +49,27 @@ class TableRows:
         """
         X = prediction_matrix(self, X)
         return self._scaling.encoded(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:  # noqa: ARG002
+        """The names of the columns of `encode(X)`, which `coefs_[0]` has a row for.
+
+        >>> import pandas as pd
+        >>> from anmin import ANMINRegressor
+        >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "heat": ["gas", "oil", "wood"]})
+        >>> frame = pd.concat([frame] * 6)
+        >>> model = ANMINRegressor(2, lam=0.1, random_state=0).fit(frame, [1, 2, 3] * 6)
+        >>> list(model.get_feature_names_out())
+        ['size', 'size is missing', 'heat=gas', 'heat=oil', 'heat=wood']
+        """
+        check_is_fitted(self)
+        model: Any = self
+        d, e = model.n_features_in_, self._scaling.encoding
+        names = [*getattr(model, "feature_names_in_", (f"x{j}" for j in range(d)))]
+        made = names if self._columns is None else self._columns.made
+        if e is not None:
+            hinges = zip(e.column, e.low, e.high, strict=True)
+            made = [*made, *(f"{made[c]} from {low:g} to {high:g}" for c, low, high in hinges)]
+        return np.array(made, dtype=object)
 
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""
@@ -83,13 +105,35 @@ def training_matrix(
     return made
 
 
+def with_judge(model: Any, rows: ArrayRows, X: Any, Y: np.ndarray | None) -> ArrayRows:
+    """Training rows, and rows X with targets Y (n, q) to judge on, where they were given."""
+    if (X is None) != (Y is None):
+        raise ValueError("X_val and y_val go together; one of them is missing.")
+    if X is None or Y is None:
+        return rows
+    if model._columns is None:
+        X = validate_data(model, X, reset=False, dtype=list(NUMBERS))
+    else:
+        X = table_matrix(model, X)
+    check_consistent_length(X, Y)
+    q = rows.width[1]
+    if Y.shape[1] != q:
+        raise ValueError(f"y_val has {Y.shape[1]} outputs and y has {q}; they must match.")
+    rows.judge = counting_rows(X, Y, None)
+    return rows
+
+
 def prediction_matrix(model: Any, X: Any) -> np.ndarray:
     """Rows for which to predict, as numbers."""
     check_is_fitted(model)
-    columns = model._columns
-    if columns is None:
-        X = validate_data(model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite="allow-nan")
-        return without_gaps_in(model, X)
+    if model._columns is not None:
+        return table_matrix(model, X)
+    X = validate_data(model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite="allow-nan")
+    return without_gaps_in(model, X)
+
+
+def table_matrix(model: Any, X: Any) -> np.ndarray:
+    """The numbers that a table's columns make."""
     if issparse(X):
         raise TypeError("X is sparse, and must be dense: use X.toarray().")
     X = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
@@ -98,7 +142,7 @@ def prediction_matrix(model: Any, X: Any) -> np.ndarray:
     validate_data(model, X, reset=False, skip_check_array=True)
     if X.shape[0] == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-    return columns.matrix(X)
+    return model._columns.matrix(X)
 
 
 def without_gaps_in(model: Any, X: np.ndarray) -> np.ndarray:

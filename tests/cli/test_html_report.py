@@ -14,9 +14,10 @@ pytest.importorskip("typer", reason='the page needs the extra "cli"')
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.cli.measures import errors
-from anmin.cli.page import Subject, report_page
+from anmin.cli.page import report_page
 from anmin.cli.roles import LabelledRows
 from anmin.cli.schema import FitSummary, Schema
+from anmin.cli.subject import Subject
 
 pytestmark = pytest.mark.slow
 
@@ -91,8 +92,8 @@ def check_page(text):
 
 def test_without_rows_the_page_shows_what_the_model_knows(model):
     page = check_page(page_of(model))
-    assert page.sections == ["making"]
-    assert page.pictures == {}
+    assert page.sections == ["importance", "making"]
+    assert list(page.pictures) == ["importance"]
 
 
 def test_with_rows_the_page_judges_the_model(model):

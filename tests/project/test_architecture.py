@@ -36,7 +36,7 @@ ALLOWED = {
     },
     # what is made of a fit
     "inspect": {
-        "backends", "history", "linsolve", "network", "solvers", "sources", "status", "sums",
+        "backends", "history", "linsolve", "network", "objective", "solvers", "sources", "status", "sums",
     },
     "model_file": {
         "columns", "encoding", "files", "history", "inspect", "network", "solvers", "sources",

@@ -53,6 +53,10 @@ class NumpyBackend:
     def room(self) -> int:
         return KEEP
 
+    @property
+    def looks_up(self) -> bool:
+        return kernels() is not None
+
     def single(self) -> NumpyBackend:
         return NumpyBackend("float32", self.threads)
 
@@ -66,7 +70,9 @@ class NumpyBackend:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def double(self, values: npt.ArrayLike) -> np.ndarray:
-        return np.asarray(values, dtype=np.float64)
+        if isinstance(values, np.ndarray) or not hasattr(values, "hinges"):
+            return np.asarray(values, dtype=np.float64)
+        return values.astype(np.float64)  # rows with hinges stay as they are
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return values
@@ -223,6 +229,17 @@ class NumpyBackend:
             return np.count_nonzero(F, axis=0), int(np.count_nonzero(before != F))
         fired = np.zeros(F.shape[1], dtype=np.intp)
         return fired, compiled.count(F, before, fired)
+
+    def place(self, along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """For each row of `along` (k, n) the value at which a share `level` of the odds lies."""
+        compiled = kernels()
+        if compiled is not None:
+            return compiled.place(along, odds, level)
+        order = along.argsort(axis=1)
+        reached = odds[order].cumsum(axis=1)
+        row = (reached < level[:, None] * reached[:, -1:]).sum(axis=1)
+        k = np.arange(len(along))
+        return along[k, order[k, row]]
 
     # ---- symmetric systems ----------------------------------------------------------------
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
-    from anmin.cli.page import Subject
+    from anmin.cli.subject import Subject
 
 # ---- predict ------------------------------------------------------------------------------------
 
@@ -118,8 +118,8 @@ def report(
 
       anmin report houses.anmin --data test.csv -o report.html
     """
-    from anmin.cli.page import Subject
     from anmin.cli.schema import open_model
+    from anmin.cli.subject import Subject
     from anmin.cli.tables import read
 
     if output is not None:
@@ -134,7 +134,7 @@ def report(
 
 def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
     """Write the page, and print the numbers or a short text."""
-    from anmin.cli.measures import LABELS, error_lines
+    from anmin.cli.measures import LABELS, error_lines, percent
     from anmin.cli.page import convergence_lines, report_page
     from anmin.files import write_atomically
 
@@ -148,7 +148,9 @@ def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
         found |= {"rivals": subject.schema.summary.rivals if subject.schema.summary else {}}
         print_json(found | {"convergence": report and report.as_dict()})
     elif output is None:
+        top = [f"{name} {percent(share)}" for name, share in subject.importances().items()][:8]
         lines = [*subject.verdict(), *error_lines(subject.errors())]
+        lines += [f"It relies on {', '.join(top)}"] if top else []
         lines.append(", ".join(f"{value:,} {LABELS[name]}" for name, value in cost.items()))
         lines.append(str(report) if report else ": ".join(*convergence_lines(subject.model)))
         console.print("\n".join(lines))

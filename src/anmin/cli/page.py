@@ -7,8 +7,7 @@ folded away.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import partial
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -18,87 +17,19 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from anmin.cli import measures
 from anmin.cli.findings import LEVELS, Findings, is_date, short
-from anmin.cli.measures import LABELS, Errors, comparison, number, shown, verdict
+from anmin.cli.measures import LABELS, number, percent, shown
 from anmin.cli.pictures import dot_axes, picture, table, text, tidy_axes
-from anmin.cli.roles import LabelledRows
-from anmin.cli.schema import share_seen
-from anmin.export import cost
+from anmin.cli.subject import Subject
 from anmin.inspect.report import lines
 from anmin.plotting import BLUE, GREY, ORANGE, plain
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
-    from anmin.cli.schema import Schema
 
-IMPORTANT, DEPENDENCES, SHOWN_INPUTS = 12, 6, 4  # that are shown
+IMPORTANT, DEPENDENCES, SHOWN_INPUTS, PAIRS = 12, 6, 4, 5  # that are shown
+STRONG = 0.01  # share of a pair of columns that is worth a word
 DOTS = 1500
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a page is about: a fitted model, its columns, and rows to judge it on if there are."""
-
-    model: BaseANMIN
-    schema: Schema
-    rows: LabelledRows | None = None
-    title: str = "Report"
-
-    def cost(self) -> dict[str, int]:
-        """What a prediction takes, by name."""
-        return asdict(cost(self.model))
-
-    @cached_property
-    def findings(self) -> Findings | None:
-        return None if self.rows is None else Findings(self.model, self.rows)
-
-    def errors(self) -> dict[str, Errors]:
-        """The errors that `anmin fit` measured, and those on the rows at hand."""
-        known = self.schema.summary.errors() if self.schema.summary else {}
-        if self.rows is not None:
-            here = measures.errors(self.model, self.rows, self.schema.targets)
-            known = {f"these {len(self.rows.X):,} rows": here} | known
-        return known
-
-    @cached_property
-    def seen(self) -> float:
-        """The share of the rows at hand that the model was fitted on; NaN where unknown."""
-        known = self.schema.summary
-        return (
-            float("nan")
-            if known is None or self.rows is None
-            else share_seen(self.rows, known.prints)
-        )
-
-    def verdict(self) -> list[str]:
-        """How good the model is, in words: one line on the rows held out, one on those at hand."""
-        said, found = [], self.schema.summary
-        if found is not None:
-            for target, ours in found.test.items():
-                where = f"{target}, {found.rows_test:,} rows held out"
-                words = verdict(target, ours, found.rivals)
-                said.append(f"{where}: {comparison(target, ours, found.rivals)}. {words}".strip())
-            if not found.test:
-                said.append("No rows were held out at the fit, so it has no test of its own.")
-        if self.rows is not None:
-            here = measures.errors(self.model, self.rows, self.schema.targets)
-            for target, ours in here.items():
-                error = f"{target}, these {len(self.rows.X):,} rows: {comparison(target, ours, {})}"
-                said.append(f"{error}. {recognised(self.seen)}")
-        return said
-
-
-def recognised(seen: float) -> str:
-    """What it means that some of the rows were in the training table."""
-    if np.isnan(seen):
-        return "Whether the model was fitted on these rows is unknown; if so, this is no test."
-    if seen == 0:
-        return "None of these rows was in the training table."
-    share = "The" if seen > 0.995 else f"About {seen:.0%} of the"
-    return (
-        f"{share} rows are training rows: the model has seen them, and errors on them are too low."
-    )
 
 
 def report_page(subject: Subject) -> str:
@@ -106,6 +37,7 @@ def report_page(subject: Subject) -> str:
 
     >>> import numpy as np, pandas as pd
     >>> from anmin import ANMINRegressor
+    >>> from anmin.cli.roles import LabelledRows
     >>> from anmin.cli.schema import Schema
     >>> X = pd.DataFrame({"x": np.linspace(-1, 1, 60)})
     >>> y = np.abs(X["x"].to_numpy())
@@ -117,8 +49,10 @@ def report_page(subject: Subject) -> str:
     sections = [verdict_section(subject)]
     if subject.findings is not None:
         found = subject.findings
-        sections += [failure_section(subject, found), importance_section(found)]
+        sections += [failure_section(subject, found), shuffle_section(found)]
         sections += [dependence_section(found), residual_section(subject, found)]
+    else:
+        sections.append(gradient_section(subject))
     sections.append(making_section(subject))
     template = Template(files("anmin.cli").joinpath("page.html").read_text(encoding="utf-8"))
     body = "\n".join(filter(None, sections))
@@ -141,7 +75,8 @@ def verdict_section(s: Subject) -> str:
     if found is not None:
         held_out = f"{found.rows_test:,} rows held out"
         beside = {f"{who}, {held_out}": each for who, each in found.rivals.items()}
-        known = {k: v for k, v in known.items() if k == held_out} | beside | known
+        ours = {f"this network, {where}": each for where, each in known.items()}
+        known = {k: v for k, v in ours.items() if held_out in k} | beside | ours
     every = [name for each in known.values() for e in each.values() for name in e]
     names = [name for name in dict.fromkeys(every) if name not in ("edge", "mse")]
     many = len(s.schema.targets) > 1
@@ -201,21 +136,42 @@ def cell(value: object) -> str:
 # ---- what it relies on, and how it answers ------------------------------------------------------
 
 
-def importance_section(found: Findings) -> str:
-    top = {name: v for name, v in list(found.importance.items())[:IMPORTANT] if v > 0}
+def shuffle_section(found: Findings) -> str:
+    """What the error on the rows at hand says of the columns, and which act together."""
+    words = "How much the error grows when the values of one column are shuffled among the rows."
+    grows = "growth of the " + ("log-loss" if found.classes else "RMSE")
+    known = hasattr(found.model, "feature_importances_")  # not where the fit was interrupted
+    every = found.model.interactions(found.rows.X) if known else []
+    strong = [pair for pair in every if pair.share > STRONG]
+    pairs = [[f"{plain(a)} and {plain(b)}", percent(share)] for a, b, share in strong[:PAIRS]]
+    more = [text("Columns that act together, and their share of what varies in the prediction:"),
+            table(["columns", "share"], pairs)] if pairs else []  # fmt: skip
+    return importance_section(found.importance, words, grows, *more)
+
+
+def gradient_section(s: Subject) -> str:
+    """What the network itself says of the columns."""
+    words = "How much the prediction changes with each column, to first order, relative to all."
+    return importance_section(s.importances(), words, "share")
+
+
+def importance_section(found: dict[str, float], words: str, label: str, *more: str) -> str:
+    """Bars for the columns that count most."""
+    top = {name: value for name, value in list(found.items())[:IMPORTANT] if value > 0}
     if not top:
         return ""
 
     def draw(ax: Axes) -> None:
         names = list(top)[::-1]
-        ax.barh([plain(name, 24) for name in names], [top[name] for name in names], color=BLUE)
-        ax.set(xlabel="growth of the " + ("log-loss" if found.classes else "RMSE"))
+        place = np.arange(len(names))
+        ax.barh(place, [top[name] for name in names], color=BLUE)
+        ax.set(xlabel=label)
         tidy_axes(ax)
+        ax.set_yticks(place, [plain(name, 24) for name in names])
 
-    words = "How much the error grows when the values of one column are shuffled among the rows."
     height = 0.6 + 0.24 * len(top)
     drawing = picture("importance", "Importance of the columns", draw, height)
-    return section("importance", "What it relies on", text(words), drawing)
+    return section("importance", "What it relies on", text(words), drawing, *more)
 
 
 def dependence_section(found: Findings) -> str:

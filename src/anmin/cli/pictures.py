@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib import category, dates, ticker
+from matplotlib import dates, ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -44,28 +45,33 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbe
 
 
 def tidy_axes(ax: Axes) -> None:
-    """Few ticks with short labels; names on an axis stay as they are."""
+    """Few ticks with short labels."""
     ax.set_axisbelow(True)
     ax.grid(alpha=0.3)
     for axis in (ax.xaxis, ax.yaxis):
         if isinstance(axis.get_major_locator(), dates.AutoDateLocator):
             axis.set_major_locator(ticker.LinearLocator(TICKS))
             axis.set_major_formatter(dates.DateFormatter("%Y-%m-%d"))
-        elif not isinstance(axis.get_major_formatter(), category.StrCategoryFormatter):
+        else:
             axis.set_major_locator(ticker.MaxNLocator(TICKS))
-            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short_number(value)))
+            low, high = axis.get_view_interval()
+            show = partial(short_number, span=abs(high - low))
+            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _, show=show: show(value)))
 
 
-def short_number(value: float) -> str:
-    """A number for an axis.
+def short_number(value: float, span: float) -> str:
+    """A number for an axis that has this length, with the digits that tell its ticks apart.
 
-    >>> short_number(1250000), short_number(0.05), short_number(12500), short_number(2016)
-    ('1.25M', '0.05', '12,500', '2016')
+    >>> short_number(1250000, 1e6), short_number(0.05, 0.1), short_number(2016.5, 2)
+    ('1.25M', '0.05', '2016.5')
     """
     if abs(value) >= 1e6:
         size, letter = (1e9, "G") if abs(value) >= 1e9 else (1e6, "M")
         return f"{value / size:g}{letter}"
-    return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+    if abs(value) >= 1e4:
+        return f"{value:,.0f}"
+    digits = 1 - int(np.floor(np.log10(span))) if span > 0 else 3
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if 0 < digits < 6 else f"{value:.4g}"
 
 
 def dot_axes(ax: Axes, names: Sequence[str], values: np.ndarray) -> None:

@@ -40,7 +40,7 @@ UNUSABLE = (ValueError, ImportError, ArithmeticError, RuntimeError)  # settings 
 def fit_table(
     data: str, roles: Roles, reading: Reading, settings: dict[str, Any], test: tuple[float, bool]
 ) -> tuple["BaseANMIN", FitSummary]:
-    """Fit to a table, in memory or in a stream; `test`: the share held out, and whether to refit."""
+    """Fit to a table, in memory or in a stream; `test`: share held out, whether to refit."""
     if data != STDIN and too_large(data):
         source, rows = open_rows(data, roles)
         schema = Schema.for_rows(rows, roles, Reading())

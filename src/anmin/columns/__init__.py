@@ -35,13 +35,12 @@ from anmin.columns.kinds import (
     calendar,
     places,
 )
-from anmin.columns.target_means import FOLDS, MOST_OUTPUTS, cross_fitted, level_means
+from anmin.columns.target_means import FOLDS, MOST_OUTPUTS, rare_means
 
 __all__ = ["PARTS", "CategoryColumn", "Column", "Columns", "DateColumn", "NumberColumn", "Table"]
 
-MOST_SINGLE = 32  # levels of a column that have an input of their own
-LEAST_ROWS = 10  # of such a level
-FEW_LEVELS = 8  # up to which the mean of the target says nothing new
+MOST_SINGLE = 128  # levels of a column that have an input of their own
+LEAST_ROWS = 6  # of such a level
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +205,16 @@ def fit_category(
     count = np.bincount(places(cells, tuple(known))[w > 0], minlength=len(known) + 2)
     order = np.argsort(-count[: len(known)], kind="stable")[:MOST_SINGLE]
     own = {known[k] for k in order if count[k] >= LEAST_ROWS} if len(known) > 2 else set(known)
-    levels = (*(level for level in known if level in own), *(k for k in known if k not in own))
-    with_means = len(known) > FEW_LEVELS and Y.shape[1] <= MOST_OUTPUTS
-    if not with_means:
-        levels = levels[: len(own)]
-    m = len(levels)
-    place = places(cells, levels)
+    rare = [level for level in known if level not in own]
+    with_means = len(rare) > 1 and Y.shape[1] <= MOST_OUTPUTS
+    levels = (*(level for level in known if level in own), *(rare if with_means else ()))
+    gaps, pooled = bool(count[-1]), bool(rare) and bool(own or count[-1])
+    place, m = places(cells, levels), len(levels)
     means = np.empty((m + 2, 0))
     if with_means:
-        means = level_means(place, m + 2, Y, w)
-    gaps = bool(count[-1])
-    pooled = len(own) < len(known) and (gaps or bool(own))
+        means, cross = rare_means(place, (len(own), m), Y, w, fold)
     found = CategoryColumn(name, levels, len(own), pooled, gaps, means)
     block = found.rows(place)
     if with_means:
-        block[:, block.shape[1] - Y.shape[1] :] = cross_fitted(place, m + 2, Y, w, fold)
+        block[:, block.shape[1] - Y.shape[1] :] = cross
     return found, block

@@ -6,6 +6,9 @@ With w the weight of a level's rows and ȳ the mean of all,
 
 so that a level of few rows is near ȳ. A training row has the mean of its level over the other
 folds: its own y has no part in it.
+
+Levels with an input of their own have no mean: beside that input, what is left of the mean over the
+other folds tells the y of the row's own fold, the higher the lower, and a network would learn that.
 """
 
 from __future__ import annotations
@@ -45,3 +48,21 @@ def cross_fitted(
         means = level_means(place[others], m, Y[others], weight[others])
         found[~others if (fold != k).any() else others] = means[place[fold == k]]
     return found
+
+
+def rare_means(
+    place: np.ndarray, rare: tuple[int, int], Y: np.ndarray, weight: np.ndarray, fold: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The means for the places `rare` (from, to), ȳ of these for others; and those of the rows.
+
+    Places are followed by one for unknown levels and one for gaps: (to + 2, q) and (n, q).
+    """
+    first, last = rare
+    at = np.flatnonzero((place >= first) & (place < last))
+    own = place[at] - first, last - first, Y[at], weight[at]
+    grand = weight[at] @ Y[at] / weight[at].sum()
+    means = np.tile(grand, (last + 2, 1))
+    means[first:last] = level_means(*own)
+    cross = np.tile(grand, (len(Y), 1))
+    cross[at] = cross_fitted(*own, fold[at])
+    return means, cross

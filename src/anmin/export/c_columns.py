@@ -19,50 +19,10 @@ import numpy as np
 
 from anmin.columns import PARTS, CategoryColumn, Columns, DateColumn
 
-KEYWORDS = set(
-    [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "asm",
-        "bool",
-        "true",
-        "false",
-        "class",
-        "new",
-        "this",
-    ]
+KEYWORDS = re.compile(
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
+    "inline|int|long|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|"
+    "union|unsigned|void|volatile|while|asm|bool|true|false|class|new|this"
 )
 
 ROW = Template("""\
@@ -124,7 +84,7 @@ def identifiers(texts: list[str], prefix: str = "", taken: Sequence[str] = ()) -
     for text in texts:
         word = prefix + (re.sub("[^A-Za-z0-9_]", "_", text)[:40] or "_")
         word = f"_{word}" if word[0].isdigit() else word
-        word = f"{word}_" if word in KEYWORDS else word
+        word = f"{word}_" if KEYWORDS.fullmatch(word) else word
         same, k = word, 2
         while same in found or same in taken:
             same, k = f"{word}_{k}", k + 1
@@ -189,10 +149,8 @@ def level_tables(kind: str, column: CategoryColumn, real: str, number: Any, end:
     slots = textwrap.fill(", ".join(map(str, column.slots)), 90)
     text = f"\nstatic const short {kind}_slot[] = {{\n{textwrap.indent(slots, '    ')}\n}};\n"
     if t := column.means.shape[1]:
-        rows = ",\n".join(
-            "    {" + ", ".join(f"{v!s}{end}" for v in row) + "}"
-            for row in column.means.astype(number)
-        )
+        each = [", ".join(f"{v!s}{end}" for v in row) for row in column.means.astype(number)]
+        rows = ",\n".join(f"    {{{row}}}" for row in each)
         text += f"\nstatic const {real} {kind}_means[][{t}] = {{\n{rows}\n}};\n"
     return text
 
@@ -218,7 +176,7 @@ def number_step(field: str, column: Any, first: int, number: Any, end: str, _: s
     return "\n".join(lines)
 
 
-def date_step(field: str, column: DateColumn, first: int, number: Any, _: str, name: str) -> str:
+def date_step(field: str, column: Any, first: int, number: Any, _: str, name: str) -> str:
     t, real = f"row->{field}", "float" if number is np.float32 else "double"
     lines = [f"    t = {t} != {t} ? {column.neutral!r} : {t};", f"    {name}_calendar(t, part);"]
     lines += [

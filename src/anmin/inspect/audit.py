@@ -20,6 +20,7 @@ from scipy.linalg import eigvalsh, lapack
 from anmin.backends import Array, Backend, NumpyBackend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
+from anmin.objective import weights_of
 from anmin.solvers.problem import Problem
 from anmin.sources import Batch
 from anmin.sums.gram import PatternPass, unpack
@@ -49,7 +50,7 @@ class Audit:
 
     loss: float
     mse: float
-    total: float  # mean square of y about its mean
+    total: float  # of a constant: mean square of y about its mean
     gradient: float  # norm of the gradient of Eq. (1) in all weights
     cosine: float  # the largest of a weight
     floor: float | None  # that no network of so many units can go below
@@ -61,12 +62,12 @@ class Look(Sums):
     """The sums of a thin pass at (A, W)."""
 
     n: float  # Σw
-    RtR: float
-    YtY: float
+    value: float  # of the objective
+    null: float  # of the objective without a network
     Yt1: Array  # (q,)
     ZtRB: Array  # Σ_i z_ija (r_i · b_j): (p, h)
-    ZZ: Array  # Σ_i z_ija²: (p, h)
-    SS: Array  # Σ_i S_ij²: (h + 1,)
+    ZVZ: Array  # Σ_i z_ija² (v_i · b_j²): (p, h)
+    SVS: Array  # Σ_i S_ij² v_i: (h + 1, q)
     StR: Array  # (h + 1, q)
 
 
@@ -82,11 +83,13 @@ class LookPass(NetworkPass):
             P = X @ at.A  # (k, h)
             G = backend.double(backend.gain(P > 0, at.slope))
             S = hidden_outputs(backend, X, P, at.slope)
-            R = at.objective.residual(Y, S @ at.W)  # (k, q)
+            F, root, of = S @ at.W, X[:, :1], at.objective
+            R, V = of.residual(Y, F, root), weights_of(of, Y, F, root)  # (k, q)
+            Bt = at.W[:-1].T
             return Look(
-                n=float(X[:, 0] @ X[:, 0]), RtR=float((R * R).sum()), YtY=float((Y * Y).sum()),
-                Yt1=Y.T @ X[:, 0], ZtRB=X.T @ (G * (R @ at.W[:-1].T)), ZZ=(X * X).T @ (G * G),
-                SS=(S * S).sum(0), StR=S.T @ R,
+                n=float(X[:, 0] @ X[:, 0]), value=of.value(Y, F, root),
+                null=of.value(Y, 0 * F, root), Yt1=Y.T @ X[:, 0], ZtRB=X.T @ (G * (R @ Bt)),
+                ZVZ=(X * X).T @ (G * G * (V @ (Bt * Bt))), SVS=(S * S).T @ V, StR=S.T @ R,
             )  # fmt: skip
 
         return backend.sum_over_blocks(part, len(batch))
@@ -105,17 +108,18 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     W = np.vstack([net.B, net.b0])
     at = LookPass(be.double(net.A), be.double(W), problem.slope, problem.objective)
     look = problem.source.reduce(at)
-    ZtRB, ZZ, SS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZZ, look.SS, look.StR))
+    ZtRB, ZVZ, SVS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZVZ, look.SVS, look.StR))
     n = look.n
     g, gW = ZtRB / n - lam * net.A, StR / n - lam * W
-    D, DW = ZZ * (net.B**2).sum(1) / n + lam, SS[:, None] / n + lam  # curvature along one weight
-    mean = be.to_numpy(look.Yt1) / n
-    total = max(look.YtY / n - float(mean @ mean), 0.0)
-    loss = look.RtR / n + lam * float((net.A**2).sum() + (W**2).sum())
-    height = max(loss, 1e-14 * look.YtY / n)  # a loss of rounding errors has no slope
+    D, DW = ZVZ / n + lam, SVS / n + lam  # curvature along one weight
+    mean, total = be.to_numpy(look.Yt1) / n, look.null / n
+    if problem.objective.least_squares:
+        total = max(total - float(mean @ mean), 0.0)
+    loss = look.value / n + lam * float((net.A**2).sum() + (W**2).sum())
+    height = max(loss, 1e-14 * look.null / n)  # a loss of rounding errors has no slope
     cosines = [largest_cosine(g, D, height), largest_cosine(gW, DW, height)]
     return Audit(
-        loss=loss, mse=look.RtR / n, total=total,
+        loss=loss, mse=look.value / n, total=total,
         gradient=2 * float((g**2).sum() + (gW**2).sum()) ** 0.5, cosine=max(cosines),
         floor=rank_floor(problem, mean, n, asked), system=hidden_system(problem, net, g, loss),
     )  # fmt: skip
@@ -136,7 +140,7 @@ def rank_floor(problem: Problem, mean: np.ndarray, n: float, units: int) -> floa
     σ(XA)B + b0 has rank `units` about b0, so principal components of Y do no worse.
     """
     q = len(mean)
-    if not units < q <= OUTPUTS:
+    if not (problem.objective.least_squares and units < q <= OUTPUTS):
         return None
     YtY = problem.backend.to_numpy(problem.source.reduce(TargetPass()))
     values = eigvalsh(YtY / n - np.outer(mean, mean))  # ascending
@@ -152,11 +156,17 @@ def hidden_system(problem: Problem, net: Network, g: np.ndarray, loss: float) ->
         return HiddenSystem("there are no hidden units")
     if m > UNKNOWNS:
         return HiddenSystem(f"it has {m:,} unknowns, more than {UNKNOWNS:,}")
+    quadratic = problem.objective.least_squares
+    if not quadratic and len(net.b0) > 1:
+        return HiddenSystem("the loss weighs each output of a row by itself")
     enough = max(ROWS_PER_UNKNOWN * m, FEWEST)
     many = len(problem.source) > 2 * enough
     part = problem.sample(enough, np.random.RandomState(0)) if many else problem
-    stats = part.source.reduce(PatternPass(be.double(net.A), problem.slope))
-    U = be.to_numpy(unpack(be, stats)) / stats.n  # (h, p, h, p)
+    A, W = be.double(net.A), be.double(np.vstack([net.B, net.b0]))
+    at = None if quadratic else NetworkPass(A, W, problem.slope, problem.objective)
+    stats = part.source.reduce(PatternPass(A, problem.slope, weigh=at))
+    n = stats.n if quadratic else part.source.weight
+    U = be.to_numpy(unpack(be, stats)) / n  # (h, p, h, p)
     M = (U * (net.B @ net.B.T)[:, None, :, None]).reshape(m, m)
     if not np.isfinite(M.sum()):
         return HiddenSystem("its sums overflow")

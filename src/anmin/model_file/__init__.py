@@ -100,6 +100,7 @@ def result_facts(model: Any) -> Facts:
         "path": values.table(model.path_, PathStep),
         "report": None if model._report is None else model._report.as_dict(),
         "skipped": getattr(model, "n_skipped_", None),
+        "importances": [*map(float, getattr(model, "feature_importances_", ()))],
         "feature_names": list(map(str, getattr(model, "feature_names_in_", ()))),
     }
 
@@ -265,6 +266,7 @@ def read_names(model: Any, facts: Facts, d: int) -> None:
     if skipped is not None:
         require(natural(skipped), "its number of skipped rows is not a whole number")
         model.n_skipped_ = skipped
+    values.read_importances(model, facts.get("importances"), d)
     names: Any = facts.get("feature_names")
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good, "its feature names are not strings")

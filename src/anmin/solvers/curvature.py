@@ -6,6 +6,8 @@ Gauss–Newton matrix of what is left is
     H = [ZᵀZ − ZᵀS (SᵀS + n lam I)⁻¹ SᵀZ] ∘ (BBᵀ ⊗ 11ᵀ) / n
 
 and a damped step solves (H + lam I + μD) v = g, D the mean of the diagonal of each neuron's block.
+Of a loss that is not quadratic every entry (i, k) has a weight v_ik = ½ℓ″: Z and S are then those
+of rows times √v, and with several outputs each has an SᵀVS of its own.
 H is a model, not the truth: it is formed in single precision, and from a sample of the rows where
 there are many more than unknowns. Gradient, loss and output layer are never approximated.
 
@@ -28,10 +30,10 @@ from functools import cached_property
 from anmin.backends import Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
-from anmin.sources import Batch, Source
+from anmin.sources import Source
+from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
 from anmin.sums.gram import PatternPass, output_blocks, unpack
-from anmin.sums.output import InputPass, OutputPass, hidden_outputs
-from anmin.sums.patterns import CountPass, Counts, Sums
+from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, WorkingStats
 
 DENSE = 1000
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
@@ -70,18 +72,28 @@ def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
     return backend.asarray(inverse_root(backend, K, JITTER) / n**0.5)
 
 
-def output_factor(backend: Backend, W: Array, lam: float) -> tuple[Array, float]:
+def output_factor(
+    backend: Backend, W: Array, lam: float, apart: bool = False
+) -> tuple[Array, float]:
     """L with LLᵀ = BBᵀ / unit, and the unit that keeps all within the range of single precision.
 
-    L is B itself, or (h, h) where the outputs outnumber the units.
+    L is B itself, or (h, h) where the outputs outnumber the units and need not be told apart.
     """
     B = backend.double(W[:-1])
     unit = max(float((B * B).sum(1).max()), lam) or 1.0
     B = B / unit**0.5
-    if B.shape[1] > len(B):
+    if B.shape[1] > len(B) and not apart:
         values, V = backend.eigh(B @ B.T)
         B = V * (values * (values > 0)) ** 0.5
     return backend.asarray(B), unit
+
+
+def output_roots(backend: Backend, found: WorkingStats, lam: float) -> Array:
+    """The same for the SᵀVS of each output: (q, h + 1, h + 1)."""
+    roots = backend.zeros(*found.StVS.shape)
+    for k in range(len(roots)):
+        roots[k] = output_root(backend, found.StVS[k], found.n, lam)
+    return roots
 
 
 def damping(diagonal: Array, backend: Backend) -> Array:
@@ -91,22 +103,32 @@ def damping(diagonal: Array, backend: Backend) -> Array:
     return backend.where(floor < D, D, floor + 0 * D)
 
 
+def weighing(rows: CurvatureRows, point: Point, problem: Problem) -> NetworkPass | None:
+    """Where the loss weighs the rows; None for a quadratic one, which does not."""
+    if problem.objective.least_squares:
+        return None
+    A, W = (rows.backend.asarray(V) for V in (point.A, point.W))
+    return NetworkPass(A, W, problem.slope, problem.objective)
+
+
 class DenseCurvature:
-    """H as a matrix."""
+    """H as a matrix; with weights, of one output."""
 
     def __init__(
         self, rows: CurvatureRows, point: Point, problem: Problem, before: Array | None
     ) -> None:
         self.backend = be = rows.backend
         self.A = be.asarray(point.A)
-        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before))
+        at = weighing(rows, point, problem)
+        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at))
         h, p, _ = stats.shape
+        n = stats.n if at is None else rows.source.weight
         self.shape, self.counts = (h, p), stats.counts
         U = unpack(be, stats)  # (h, p, h, p)
         ZtS, StS = output_blocks(be, stats, U, self.A)
-        T = output_root(be, StS, stats.n, problem.lam) @ ZtS.reshape(h * p, h + 1).T
+        T = output_root(be, StS, n, problem.lam) @ ZtS.reshape(h * p, h + 1).T
         L, self.unit = output_factor(be, point.W, problem.lam)
-        BBt = (L @ L.T)[:, None, :, None] / stats.n
+        BBt = (L @ L.T)[:, None, :, None] / n
         H = (U.reshape(h * p, h * p) - T.T @ T).reshape(h, p, h, p) * BBt
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
@@ -135,10 +157,15 @@ class ProductCurvature:
     ) -> None:  # fmt: skip
         self.backend = be = rows.backend
         self.rows, self.A = rows, be.asarray(point.A)
-        sums = rows.source.reduce(OutputPass(self.A, problem.slope))
-        root = output_root(be, sums.StS, sums.n, problem.lam) if project else None
-        L, self.unit = output_factor(be, point.W, problem.lam)
-        self.frame = Frame(self.A, problem.slope, root, L / sums.n**0.5)
+        at = weighing(rows, point, problem)
+        if at is None:
+            sums = rows.source.reduce(OutputPass(self.A, problem.slope))
+            n, root = sums.n, output_root(be, sums.StS, sums.n, problem.lam) if project else None
+        else:
+            work = rows.source.reduce(WorkingPass(self.A, at.W, problem.slope, at.objective))
+            n, root = work.n, output_roots(be, work, problem.lam)
+        L, self.unit = output_factor(be, point.W, problem.lam, apart=at is not None)
+        self.frame = Frame(self.A, problem.slope, root, L / n**0.5, at)
         found = rows.source.reduce(FiringPass(self.frame, before))
         self.counts, sigma = found.counts, rows.moments[0]
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
@@ -151,6 +178,9 @@ class ProductCurvature:
         explained = None
         if self.frame.root is not None:
             explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, r)
+            if self.frame.at is not None:  # (SᵀVS + n lam I)⁻¹ of each output
+                T = self.frame.root
+                explained = (T.swapaxes(1, 2) @ (T @ explained.T[:, :, None]))[:, :, 0].T
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
     def solve(self, g: Array, mu: float, effort: Effort = INEXACT) -> Array:
@@ -192,109 +222,3 @@ class ProductCurvature:
         P = P / root.T
         weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
         return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """What stays fixed while H is multiplied: pattern, output layer, root of the projector."""
-
-    A: Array
-    slope: float
-    root: Array | None  # (h + 1, h + 1)
-    L: Array  # (h, r) with LLᵀ = BBᵀ / n, r the lesser of h and q
-
-    def on(self, backend: Backend, batch: Batch) -> tuple[Array, Array]:
-        """G (n, h) and Q (n, h + 1), whose columns are an orthonormal frame of S (if projected)."""
-
-        def compute() -> tuple[Array, Array]:
-            h = self.A.shape[1]
-            G, Q = backend.empty(len(batch), h), backend.empty(len(batch), h + 1)
-
-            def part(rows: slice) -> None:
-                X = batch.X[rows]
-                P = X @ self.A
-                G[rows] = backend.gain(P > 0, self.slope)
-                if self.root is not None:
-                    Q[rows] = hidden_outputs(backend, X, P, self.slope) @ self.root.T
-
-            backend.each_block(part, len(batch))
-            return G, Q
-
-        return batch.once("frame", self, compute)
-
-    def change(self, backend: Backend, batch: Batch, V: Array) -> Array:
-        """(G ∘ XV) L: how the outputs change along V, the output layer held: (n, r)."""
-
-        def compute() -> Array:
-            G, _ = self.on(backend, batch)
-            U = backend.empty(len(batch), self.L.shape[1])
-
-            def part(rows: slice) -> None:
-                P = batch.X[rows] @ V
-                P *= G[rows]
-                U[rows] = P @ self.L
-
-            backend.each_block(part, len(batch))
-            return U
-
-        return batch.once("change", V, compute)
-
-
-@dataclass(frozen=True, slots=True)
-class Firing(Sums):
-    GtG: Array  # Σ w_i G_ij G_il
-    counts: Counts
-
-
-@dataclass(frozen=True, slots=True)
-class FiringPass:
-    """How often neurons fire together, and the counts for the history."""
-
-    frame: Frame
-    before: Array | None
-
-    def __call__(self, backend: Backend, batch: Batch) -> Firing:
-        counts = CountPass(self.frame.A, self.before)(backend, batch)
-        G, _ = self.frame.on(backend, batch)
-        w = batch.X[:, :1]
-
-        def part(rows: slice) -> Array:
-            wG = w[rows] * G[rows]
-            return wG.T @ wG
-
-        return Firing(backend.sum_over_blocks(part, len(G)), counts)
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedPass:
-    """Qᵀ (G∘XV)L: what S explains of it, in its own frame."""
-
-    frame: Frame
-    V: Array
-
-    def __call__(self, backend: Backend, batch: Batch) -> Array:
-        U = self.frame.change(backend, batch, self.V)
-        _, Q = self.frame.on(backend, batch)
-        return backend.sum_over_blocks(lambda rows: Q[rows].T @ U[rows], len(batch))
-
-
-@dataclass(frozen=True, slots=True)
-class ProductPass:
-    """Xᵀ(G ∘ ((U − Q Qᵀ U) Lᵀ)) with U = (G∘XV)L."""
-
-    frame: Frame
-    V: Array
-    explained: Array | None  # QᵀU
-
-    def __call__(self, backend: Backend, batch: Batch) -> Array:
-        U = self.frame.change(backend, batch, self.V)
-        G, Q = self.frame.on(backend, batch)
-        Lt = self.frame.L.T  # (r, h)
-        column = len(Lt) == 1  # then it can wait until the sum is formed
-
-        def part(rows: slice) -> Array:
-            left = U[rows] if self.explained is None else U[rows] - Q[rows] @ self.explained
-            return batch.X[rows].T @ (G[rows] * (left if column else left @ Lt))
-
-        total = backend.sum_over_blocks(part, len(batch))
-        return total * Lt if column else total

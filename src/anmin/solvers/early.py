@@ -15,7 +15,7 @@ from anmin.history import Step
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Search
-from anmin.sources.draws import Part, random_folds
+from anmin.sources.draws import Beside, Part, random_folds
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
@@ -50,15 +50,24 @@ class EarlyStopping:
 def hold_out(
     problem: Problem, search: Search, rng: np.random.RandomState
 ) -> tuple[Problem, Search, EarlyStopping]:  # fmt: skip
-    """The problem without some rows, the search among the others, and the judge on those."""
+    """The problem without some rows, the search among the others, and the judge on those.
+
+    They are those of the first split, where splits were given.
+    """
     n = len(problem.source)
-    folds = random_folds(n, search.fraction, 1, rng)
+    folds = search.splits or random_folds(n, search.fraction, 1, rng)
     if not folds:
         raise ValueError("early_stopping holds rows out and needs two or more; got one row.")
     train, out = folds[0]
     judge = EarlyStopping(replace(problem, source=problem.source.part(out)))
+    if isinstance(out, Beside):
+        return problem, search, judge
     part = replace(problem, source=problem.source.part(train))
-    return part, within(search, train, n), judge
+    search = within(search, train, n)
+    if search.splits == []:  # lam is chosen on the same rows
+        part.source.raw.judge = judge.source.raw
+        search = replace(search, splits=[(np.arange(len(part.source)), Beside())])
+    return part, search, judge
 
 
 def within(search: Search, train: Part, n: int) -> Search:

@@ -57,7 +57,8 @@ class Descent:
         """
         problem = self.problem
         g = gradient(problem, point)
-        dense = problem.forms_matrix(point.A.shape[1], DENSE)
+        one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
+        dense = one and problem.forms_matrix(point.A.shape[1], DENSE)
         tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)
@@ -66,7 +67,7 @@ class Descent:
         best, best_mu, grow, better = point, mu, FACTOR, 0
         while mu < MOST:
             v = curvature.solve(g, mu)
-            new = None if v is None else problem.at(point.A + problem.backend.asarray(v))
+            new = None if v is None else problem.at(point.A + problem.backend.asarray(v), point.W)
             if new is not None and new.loss < best.loss:
                 best, best_mu, better = new, mu, better + 1
                 if grow > FACTOR or better == tries or mu < LEAST:

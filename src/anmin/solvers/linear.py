@@ -12,6 +12,7 @@ from scipy.linalg import eigh, solve
 from anmin.backends import Array
 from anmin.linsolve import OVERFLOW
 from anmin.network import Network
+from anmin.solvers.glm import chosen_linear_model, linear_model
 from anmin.solvers.problem import Problem
 from anmin.sums.output import InputPass
 
@@ -31,10 +32,15 @@ def linear_start(problem: Problem, h: int) -> Array:
 def ridge_network(problem: Problem) -> Network:
     """Ridge regression, its penalty by generalised cross-validation, as a network.
 
+    Of a loss that is not quadratic, the linear model of that loss.
+
     With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
     df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
     """
     sums = problem.source.reduce(InputPass())
+    if not problem.objective.least_squares:
+        C = chosen_linear_model(problem, PENALTIES)
+        return as_network(problem, C[1:], C[0], sums.largest)
     XtX, XtY = (problem.backend.to_numpy(V) for V in (sums.XtX, sums.XtY))
     n, mean, y_mean = XtX[0, 0], XtX[0, 1:] / XtX[0, 0], XtY[0] / XtX[0, 0]
     K, c = XtX[1:, 1:] - n * np.outer(mean, mean), XtY[1:] - n * np.outer(mean, y_mean)
@@ -50,10 +56,15 @@ def ridge_network(problem: Problem) -> Network:
         error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
         if error < best:
             best, C = error, B
-    U, size, V = np.linalg.svd(Q @ C, full_matrices=False)  # (d, k), (k,), (k, q)
-    bias = 1.01 * sums.largest  # on for every row
+    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C), sums.largest)
+
+
+def as_network(problem: Problem, C: np.ndarray, c0: np.ndarray, largest: float) -> Network:
+    """xC + c0 for rows no longer than `largest`."""
+    U, size, V = np.linalg.svd(C, full_matrices=False)  # (d, k), (k,), (k, q)
+    bias = 1.01 * largest  # on for every row
     A, B = np.vstack([np.full(len(size), bias), U]), size[:, None] * V
-    return Network(A, B, y_mean - mean @ (Q @ C) - bias * B.sum(0), problem.slope)
+    return Network(A, B, c0 - bias * B.sum(0), problem.slope)
 
 
 def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -79,8 +90,11 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     if not np.isfinite(K.sum() + (c * c).sum()):
         raise ValueError(OVERFLOW)
     p, q = c.shape
-    ridge = (problem.lam + 1e-10 * np.trace(K) / p) * np.eye(p)
-    C = solve(K + ridge, c, assume_a="pos")  # (p, q)
+    penalty = problem.lam + 1e-10 * np.trace(K) / p
+    if problem.objective.least_squares:
+        C = solve(K + penalty * np.eye(p), c, assume_a="pos")  # (p, q)
+    else:
+        C = linear_model(problem, np.full(p, penalty))
     k = min(h, p - 1, q)
     _, V = eigh(C.T @ K @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
     D = C @ V  # (p, k)

@@ -23,13 +23,13 @@ from anmin.network import Network
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.path import FACTOR, PATH_SHARE, Run, first_penalty, held_out_parts, refit, walk
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.shares import Products, best_alone, side_by_side, simplex
+from anmin.solvers.shares import HeldOut, best_shares, side_by_side
 from anmin.solvers.solver import Search, Solver, Splits, Start
 from anmin.solvers.tidy import tidy
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
 from anmin.status import Status
-from anmin.sums.output import OutputPass, ResidualPass
+from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
@@ -165,12 +165,12 @@ class Shares:
 
 
 def weigh(problem: Problem, paths: list[ViewPath], splits: Splits, alone: bool = False) -> Shares:
-    """Shares with the least squared error on the rows that are held out in turn.
+    """Shares with the least loss on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
     """
     plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
-    total: Products | None = None
+    parts: list[HeldOut] = []
     raw = 0.0
     for k, (train, out) in enumerate(splits):
         part, judge = (problem.source.part(rows) for rows in (train, out))
@@ -180,15 +180,13 @@ def weigh(problem: Problem, paths: list[ViewPath], splits: Splits, alone: bool =
         here = replace(problem, source=part.scaled(plain.scaling))
         members.append(Member(ridge_network(here), plain.scaling))
         networks = [member.on(widest.scaling) for member in members]
-        found = judge.scaled(widest.scaling).reduce(side_by_side(problem, networks))
-        total = found if total is None else total + found
+        side = side_by_side(problem, networks)
+        parts.append(HeldOut(judge.scaled(widest.scaling), side))
         if plain.scaling.encoding is not None:
             raw += held_out_ridge(replace(problem, source=part), judge)
-    if total is None:
+    if not parts:
         return Shares(np.eye(len(paths))[0], 0.0)
-    FtF, FtY = (problem.backend.to_numpy(V) for V in (total.FtF, total.FtY))
-    w = best_alone(FtF, FtY) if alone else simplex(FtF, FtY)
-    error = total.YtY - 2 * float(w @ FtY) + float(w @ FtF @ w)
+    w, error = best_shares(parts, alone)
     encoded = plain.scaling.encoding is not None
     return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
 
@@ -204,7 +202,7 @@ def member_of(problem: Problem, path: ViewPath, k: int) -> Member:
 
 
 def held_out_ridge(problem: Problem, judge: Source) -> float:
-    """The squared error on held-out rows of ridge regression on the inputs as they are."""
+    """The loss on held-out rows of ridge regression on the inputs as they are."""
     net, be = ridge_network(problem), problem.backend
     W = be.double(np.vstack([net.B, net.b0]))
     return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, problem.objective))
@@ -279,13 +277,9 @@ def average(
 
 def looked_at(problem: Problem, network: Network) -> Visit:
     """A network as a point, its output layer as it is."""
-    be, lam = problem.backend, problem.lam
-    A, W = be.double(network.A), be.double(np.vstack([network.B, network.b0]))
-    sums = problem.source.reduce(OutputPass(A, problem.slope))
-    at = ResidualPass(A, W, problem.slope, problem.objective)
-    mse = problem.source.reduce(at) / problem.source.weight
-    loss = mse + lam * float((A * A).sum() + (W * W).sum())
-    return Visit(Point(A, W, loss, mse, sums), Status.START)
+    be = problem.backend
+    W = be.double(np.vstack([network.B, network.b0]))
+    return Visit(problem.as_is(be.double(network.A), W), Status.START)
 
 
 def nothing(

@@ -61,7 +61,10 @@ def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> 
         return point
     A = problem.backend.to_numpy(point.A)
     size = np.linalg.norm(A, axis=0).mean() if have else 0.3
-    return problem.at(problem.backend.asarray(np.hstack([A, size * W[:, chosen]])))
+    A, new = np.hstack([A, size * W[:, chosen]]), np.zeros((len(chosen), point.W.shape[1]))
+    before = problem.backend.to_numpy(point.W)
+    W = problem.backend.double(np.vstack([before[:-1], new, before[-1:]]))
+    return problem.at(problem.backend.asarray(A), W)
 
 
 def candidates(
@@ -99,7 +102,8 @@ def prune(problem: Problem, point: Point, tol: float = 1e-4) -> Point:
     if len(keep) == len(size):
         return point
     kept = problem.backend.integers(keep)
-    return problem.balance(problem.point(point.A[:, kept], point.sums.select(kept)))
+    sums, W = point.sums.select(kept), point.W[[*map(int, keep), -1]]
+    return problem.balance(problem.point(point.A[:, kept], sums, W))
 
 
 @dataclass(slots=True)
@@ -146,10 +150,12 @@ def walk(
                 old, s = s, view.relevance(*layers(part, point), s)
                 part, judge = rescaled(part, judge, view.stretched(s))
                 A = part.backend.double(np.append(1.0, old / s)[:, None]) * point.A
-                point, descent = part.point(A, point.sums), Descent(part, start.h, start.rng, True)
+                point = part.point(A, point.sums, point.W)
+                descent = Descent(part, start.h, start.rng, rough=True)
             here = replace(part, lam=lam)
             room = min(start.h, point.A.shape[1] + ENTER)
-            point = grow(here, here.point(point.A, point.sums), room, start.rng)
+            point = here.point(point.A, point.sums, point.W)
+            point = grow(here, point, room, start.rng)
             if point.A.shape[1]:
                 stop = Stop(STEPS, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)

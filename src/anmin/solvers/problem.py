@@ -3,7 +3,8 @@
     L(A, B, b0) = 1/n Σ_i ‖σ(x̃_i A)B + b0 − y_i‖² + lam (‖b0‖² + ‖B‖² + ‖A‖²)          Eq. (1)
 
 For a given A the best W = [B; b0] solves one small system, (SᵀS/n + lam I) W = SᵀY/n with
-S = [σ(XA), 1]. A `Point` is an A with that W.
+S = [σ(XA), 1]. A `Point` is an A with that W. Of a loss that is not quadratic W is found by a few
+such systems (`newton.py`), from a W that is near.
 """
 
 from __future__ import annotations
@@ -16,9 +17,17 @@ from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
+from anmin.solvers.newton import minimise
 from anmin.sources import Source
 from anmin.sources.draws import draw
-from anmin.sums.output import GradientPass, OutputPass, OutputStats, ResidualPass
+from anmin.sums.output import (
+    GradientPass,
+    OutputPass,
+    OutputStats,
+    ResidualPass,
+    WorkingPass,
+    WorkingStats,
+)
 
 TURNS, SETTLED = 8, 1e-5
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
@@ -37,19 +46,30 @@ class Problem:
     def forms_matrix(self, h: int, limit: int) -> bool:
         """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
         if self.linear_solver == "auto":
-            return h * self.source.shape[1] <= limit
+            looked_up = self.backend.looks_up and self.source.scaling.hinges is not None
+            return h * self.source.shape[1] <= limit and not looked_up
         return self.linear_solver == "cholesky"
 
     @property
     def backend(self) -> Backend:
         return self.source.backend
 
-    def at(self, A: Array) -> Point:
-        """The best output layer for A, and the loss: one thin pass."""
+    def at(self, A: Array, W: Array | None = None) -> Point:
+        """The best output layer for A, and the loss: one thin pass.
+
+        Of a loss that is not quadratic a few, fewer from a W that is near.
+        """
+        if not self.objective.least_squares:
+            return self.at_best(A, W)
         return self.point(A, self.source.reduce(OutputPass(A, self.slope)))
 
-    def point(self, A: Array, sums: OutputStats) -> Point:
-        """The best output layer for A from the sums at A; no pass, but where digits cancel."""
+    def point(self, A: Array, sums: OutputStats, W: Array | None = None) -> Point:
+        """The best output layer for A from the sums at A; no pass, but where digits cancel.
+
+        A loss that is not quadratic cannot do without; it starts from W.
+        """
+        if not self.objective.least_squares:
+            return self.at_best(A, W)
         n, lam, K = sums.n, self.lam, sums.StS / sums.n
         W = solve_spd(self.backend, self.backend.shifted(K, lam), sums.StY / n).value
         W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
@@ -57,6 +77,32 @@ class Problem:
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective)) / n
         return Point(A, W, mse + lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+
+    def at_best(self, A: Array, W: Array | None) -> Point:
+        """The same for any convex loss, from an output layer W or from none."""
+        if W is None:
+            W = self.backend.double(self.backend.zeros(A.shape[1] + 1, self.source.shape[2]))
+
+        def sums_at(W: Array) -> WorkingStats:
+            return self.source.reduce(WorkingPass(A, W, self.slope, self.objective))
+
+        return self.with_output(A, *minimise(self.backend, sums_at, W, self.lam))
+
+    def as_is(self, A: Array, W: Array) -> Point:
+        """A point whose output layer is not the best one for A, but the one given."""
+        if not self.objective.least_squares:
+            at = WorkingPass(A, W, self.slope, self.objective)
+            return self.with_output(A, W, self.source.reduce(at))
+        sums = self.source.reduce(OutputPass(A, self.slope))
+        mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective))
+        mse /= self.source.weight
+        return Point(A, W, mse + self.lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+
+    def with_output(self, A: Array, W: Array, found: WorkingStats) -> Point:
+        """The point at a network, from the working sums there; StS is the mean over the outputs."""
+        StS = found.StVS.sum(0) / len(found.StVS)
+        sums, mse = OutputStats(found.n, StS, found.StR, found.value), found.value / found.n
+        return Point(A, W, mse + self.lam * float((A * A).sum() + (W * W).sum()), mse, sums)
 
     def balance(self, point: Point) -> Point:
         """a_j → s a_j, b_j → b_j / s with equal norms: the same function, the least penalty."""
@@ -68,6 +114,8 @@ class Problem:
             one = norm_a * 0 + 1
             ratio = norm_b / self.backend.where(live, norm_a, one)
             s = self.backend.where(live, ratio**0.5, one)
+            if not self.objective.least_squares:
+                return self.rescaled(point, s)
             balanced = self.point(point.A * s, point.sums.scaled(s))
             gain = point.loss - balanced.loss
             if not gain >= 0:
@@ -76,6 +124,13 @@ class Problem:
             if gain <= SETTLED * point.loss:
                 break
         return point
+
+    def rescaled(self, point: Point, s: Array) -> Point:
+        """a_j → s_j a_j, b_j → b_j / s_j: the same function, if that is the better for it."""
+        A, W = point.A * s, point.W * 1
+        W[:-1] /= s[:, None]
+        loss = point.mse + self.lam * float((A * A).sum() + (W * W).sum())
+        return Point(A, W, loss, point.mse, point.sums.scaled(s)) if loss < point.loss else point
 
     def network(self, point: Point) -> Network:
         A, W = self.backend.to_numpy(point.A), self.backend.to_numpy(point.W)

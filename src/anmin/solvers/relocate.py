@@ -7,12 +7,15 @@ import numpy as np
 from anmin.backends import NumpyBackend
 from anmin.linsolve import inverse_root
 from anmin.network import activate
+from anmin.objective import SQUARED_ERROR, weights_of
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
+from anmin.sources.hinged import HingedRows
 
 CPU = NumpyBackend()
 CANDIDATES = 20
 SAMPLE = 4000
+LEAST = 1e-3  # of the largest weight of a row
 
 
 def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState) -> np.ndarray:
@@ -23,15 +26,10 @@ def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomSt
     """
     D = rng.standard_normal((X.shape[1] - 1, k))
     D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
-    along = (X[:, 1:] @ D) / X[:, :1]  # (n, k)
-    level = rng.uniform(size=k)
-    order = along.argsort(axis=0)
-    reached = odds[order].cumsum(axis=0)
-    row = (reached < level * reached[-1]).sum(axis=0)
-    sorted_along = np.take_along_axis(along, order, axis=0)
-    through = sorted_along[row, np.arange(k)]
+    along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
+    through = CPU.place(along, odds, rng.uniform(size=k))
     # A hair before the row, so that rounding does not decide whether it fires.
-    return np.vstack([1e-6 * (sorted_along[-1] - sorted_along[0]) - through, D])
+    return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
 
 
 def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
@@ -43,8 +41,25 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
-    batch = problem.source.rows(rows)
-    return problem.backend.to_numpy(batch.X), problem.backend.to_numpy(batch.Y)
+    batch, be = problem.source.rows(rows), problem.backend
+    X = batch.X if isinstance(batch.X, HingedRows) else be.to_numpy(batch.X)
+    return CPU.double(X), be.to_numpy(batch.Y)
+
+
+def working_rows(
+    problem: Problem, point: Point, X: np.ndarray, Y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows on which least squares stands for the loss near a point: √v x̃ and √v (f + r/v).
+
+    v is the weight of a row, in the mean over its outputs and kept away from zero.
+    """
+    if problem.objective.least_squares:
+        return X, Y
+    A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
+    F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
+    v = weights_of(problem.objective, Y, F, root).mean(1, keepdims=True)
+    v = np.maximum(v, LEAST * v.max())
+    return v**0.5 * X, v**0.5 * (F + problem.objective.residual(Y, F, root) / v)
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:
@@ -74,12 +89,12 @@ def relocate(
     Each goes through rows drawn by their squared residual, and is judged by how much of the
     residual it would explain beyond the other neurons.
     """
-    X, Y = sample_rows(problem, rng)
     A = problem.backend.to_numpy(point.A).copy()
+    X, Y = working_rows(problem, point, *sample_rows(problem, rng))
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
     for j in drop:
         Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
-        R = problem.objective.residual(Y, Q @ (Q.T @ Y))
+        R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
         odds = (R**2).sum(1)
         C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
         Z = activate(X @ C, problem.slope)

@@ -1,24 +1,32 @@
 """Shares of models in a mean, by their predictions for rows held out.
 
 With F the predictions of m models, one column each, the squared error of their weighted mean Fw is
-yᵀy − 2 wᵀFᵀy + wᵀFᵀFw: small sums, which add over rows and parts, are all that is needed.
+yᵀy − 2 wᵀFᵀy + wᵀFᵀFw: small sums, which add over rows and parts, are all that is needed. Of a loss
+that is not quadratic they are those of the quadratic that touches it at some w, and a few turns
+lead to the best shares: Newton's method again, on a simplex.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 from scipy.optimize import nnls
 
 from anmin.backends import Array, Backend
 from anmin.network import Network
+from anmin.objective import SQUARED_ERROR, Objective, weights_of
 from anmin.solvers.problem import Problem
-from anmin.sources import Batch
+from anmin.sources import Batch, Source
 from anmin.sums.output import hidden_outputs
 from anmin.sums.patterns import Sums
 
 SLIGHT = 0.05  # share below which a model is left out
+TURNS, HALVINGS = 8, 5
+SETTLED = 1e-5  # of the loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +46,83 @@ class PredictionPass:
     A: Array  # (p, H)
     W: Array  # (H + 1, m q): output weights of each network, zero for the units of others
     slope: float
+    objective: Objective = SQUARED_ERROR
+    shares: Array | None = None  # (m,): where a loss that is not quadratic is looked at
 
     def __call__(self, backend: Backend, batch: Batch) -> Products:
         def part(rows: slice) -> Products:
             X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
             F = hidden_outputs(backend, X, X @ self.A, self.slope) @ self.W
-            q = Y.shape[1]
-            F = F.reshape(len(X), -1, q).swapaxes(1, 2).reshape(len(X) * q, -1)
+            (k, q), n = Y.shape, float(X[:, 0] @ X[:, 0])
+            F = F.reshape(k, -1, q).swapaxes(1, 2).reshape(k * q, -1)
+            if self.shares is not None:
+                return self.working(backend.double(self.shares), F, Y, X[:, :1])
             y = Y.reshape(-1)
-            n = float(X[:, 0] @ X[:, 0])
             return Products(F.T @ F, F.T @ y, float(y @ y), n)
 
         return backend.sum_over_blocks(part, len(batch))
+
+    def working(self, w: Array, F: Array, Y: Array, root: Array) -> Products:
+        """FᵀVF, Fᵀ(VFw + R) and the value at the shares w."""
+        f = (F @ w).reshape(Y.shape)
+        value, R = self.objective.value(Y, f, root), self.objective.residual(Y, f, root)
+        V = weights_of(self.objective, Y, f, root)
+        VF = V.reshape(-1, 1) * F
+        return Products(VF.T @ F, F.T @ (V * f + R).reshape(-1), value, float((root * root).sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Networks, and the rows that none of them has seen."""
+
+    source: Source
+    networks: PredictionPass
+
+    def at(self, shares: np.ndarray | None) -> Products:
+        at = None if shares is None else self.source.backend.double(shares)
+        found = self.source.reduce(replace(self.networks, shares=at))
+        FtF, FtY = (self.source.backend.to_numpy(V) for V in (found.FtF, found.FtY))
+        return replace(found, FtF=FtF, FtY=FtY)
+
+
+def best_shares(parts: list[HeldOut], alone: bool) -> tuple[np.ndarray, float]:
+    """The shares of least loss over the rows of all parts, and that loss.
+
+    Where one model is to stand alone, the best of them has it all.
+    """
+
+    def at(shares: np.ndarray | None) -> Products:
+        return reduce(add, [part.at(shares) for part in parts])
+
+    if parts[0].networks.objective.least_squares:
+        total = at(None)
+        w = best_alone(total.FtF, total.FtY) if alone else simplex(total.FtF, total.FtY)
+        return w, total.YtY - 2 * float(w @ total.FtY) + float(w @ total.FtF @ w)
+    m = parts[0].networks.W.shape[1] // parts[0].source.shape[2]
+    corners = [*np.eye(m), np.zeros(m)]
+    losses = [at(corner).YtY for corner in corners]
+    best = int(np.argmin(losses))
+    return (corners[best], losses[best]) if alone else descend_simplex(at, corners[best])
+
+
+def descend_simplex(
+    at: Callable[[np.ndarray], Products], w: np.ndarray
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Shares w that no quadratic improves on, each turn no worse than the one before."""
+    here = at(w)
+    for _ in range(TURNS):
+        new = simplex(here.FtF, here.FtY)
+        for _ in range(HALVINGS):
+            there = at(new)
+            if there.YtY < here.YtY:
+                break
+            new = (w + new) / 2
+        else:
+            break
+        gain, w, here = here.YtY - there.YtY, new, there
+        if gain <= SETTLED * here.YtY:
+            break
+    return w, here.YtY
 
 
 def side_by_side(problem: Problem, networks: list[Network]) -> PredictionPass:
@@ -58,7 +131,8 @@ def side_by_side(problem: Problem, networks: list[Network]) -> PredictionPass:
     for k, net in enumerate(networks):
         own, units = slice(k * q, k * q + q), slice(at, at + len(net.B))
         W[units, own], W[-1, own], at = net.B, net.b0, units.stop
-    return PredictionPass(problem.backend.double(A), problem.backend.double(W), problem.slope)
+    double = problem.backend.double
+    return PredictionPass(double(A), double(W), problem.slope, problem.objective)
 
 
 def best_alone(FtF: np.ndarray, FtY: np.ndarray) -> np.ndarray:

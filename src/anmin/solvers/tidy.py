@@ -58,7 +58,9 @@ def tidy(problem: Problem, point: Point) -> Tidy:
     groups = alike(net.A, np.flatnonzero(~dead & ~off))
     if len(groups) == len(power):
         return Tidy(point)
-    smaller = problem.at(problem.backend.asarray(merged(net, groups).A))
+    less = merged(net, groups)
+    W = problem.backend.double(np.vstack([less.B, less.b0]))
+    smaller = problem.at(problem.backend.asarray(less.A), W)
     if smaller.loss > point.loss * (1 + ROUNDING):
         return Tidy(point)  # a system so close to singular that solving it anew is no gain
     smaller = replace(smaller, loss=min(smaller.loss, point.loss))

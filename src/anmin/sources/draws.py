@@ -23,6 +23,14 @@ class Keep(Protocol):
         """Places, from 0 to n − 1, of those among the n rows from number `first` on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The rows that a source has beside its own, to judge on; none of its own."""
+
+    def __call__(self, first: int, n: int) -> np.ndarray:  # noqa: ARG002
+        return np.empty(0, dtype=np.int64)
+
+
 Part = np.ndarray | Keep  # row numbers, or a rule for them
 
 

@@ -37,6 +37,7 @@ class RawSource:
     streamed = True  # whether rows are read anew in each pass
     remote = False  # whether workers elsewhere do the arithmetic
     weight_unit = 1.0  # by which weights are divided
+    judge: RawSource | None = None  # rows beside these, to judge on and never to train on
 
     def __init__(self, bad_rows: str = "error") -> None:
         if bad_rows not in ("error", "skip"):

@@ -20,7 +20,8 @@ At the A of the pattern σ(x̃a_j) = z_jᵀa_j, so that the sums of S = [σ(XA),
 
     (ZᵀS)_jl = U_jl a_l      (SᵀS)_jl = a_jᵀ U_jl a_l      (SᵀY)_j = a_jᵀ (ZᵀY)_j
 
-A row of weight w enters as √w(x̃, y), with its pattern unchanged; "1" is then the column √w.
+A row of weight w enters as √w(x̃, y), with its pattern unchanged; "1" is then the column √w. So
+with the weights of a loss that is not quadratic, and n is then the sum of w times those.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.sources.batch import Batch
-from anmin.sums.output import OutputStats
+from anmin.sums.output import NetworkPass, OutputStats, entry_weights
 from anmin.sums.patterns import Cells, Counts, Rows, Sums, compress, fire
 
 
@@ -61,10 +62,14 @@ class PatternPass:
     A: Array  # (p, h)
     slope: float
     before: Array | None = None  # the A whose pattern the flips are counted against
+    weigh: NetworkPass | None = None  # where a loss that is not quadratic weighs the rows
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
-        X, Y = batch.X, batch.Y
+        X, Y = backend.asarray(batch.X), batch.Y
         F, fired, flips = fire(backend, batch, self.A, self.before)  # (n, h)
+        if self.weigh is not None:  # of one output: rows of other weights, of the same pattern
+            v = entry_weights(backend, batch, self.weigh) ** 0.5  # (n, 1)
+            X, Y = X * v, Y * v
         T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
         patterns, cells = compress(backend, Rows(F, X, T))
         ZtZ, ZtT = gram(backend, patterns, self.slope)

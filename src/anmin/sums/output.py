@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from anmin.backends import Array, Backend
-from anmin.objective import SQUARED_ERROR, Objective
+from anmin.objective import SQUARED_ERROR, Objective, weights_of
 from anmin.sources.batch import Batch
 from anmin.sums.patterns import Sums
 
@@ -83,7 +83,8 @@ class NetworkPass:
 
 def residual(backend: Backend, X: Array, Y: Array, at: NetworkPass) -> Array:
     """R = Y − σ(XA)B − b0 of the squared error; what the objective takes for it else: (n, q)."""
-    return at.objective.residual(Y, at.outputs(X, backend.activate(X @ at.A, at.slope)))
+    F = at.outputs(X, backend.activate(X @ at.A, at.slope))
+    return at.objective.residual(Y, F, X[:, :1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,82 @@ class ResidualPass(NetworkPass):
 
         def part(rows: slice) -> float:
             X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
-            return at.objective.value(Y, at.outputs(X, backend.activate(X @ at.A, at.slope)))
+            F = at.outputs(X, backend.activate(X @ at.A, at.slope))
+            return at.objective.value(Y, F, X[:, :1])
 
         return backend.sum_over_blocks(part, len(batch))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingStats(Sums):
+    """The quadratic that touches the objective at W, in double precision.
+
+    At W + D it is value − 2 Σ D ∘ SᵀR + Σ_k D_kᵀ (SᵀVS)_k D_k.
+    """
+
+    n: float  # Σw
+    value: float
+    StR: Array  # (m, q)
+    StVS: Array  # (q, m, m): a matrix for each output
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingPass:
+    """The working least-squares problem of the outputs SW, with S = [σ(XA), 1], or X without A."""
+
+    A: Array | None  # (p, h)
+    W: Array  # (m, q)
+    slope: float
+    objective: Objective
+
+    def __call__(self, backend: Backend, batch: Batch) -> WorkingStats:
+        W, known = backend.double(self.W), self.hidden(backend, batch)
+
+        def part(rows: slice) -> WorkingStats:
+            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
+            S, root = X if known is None else known[rows], X[:, :1]
+            F = S @ W
+            R = self.objective.residual(Y, F, root)
+            V = weights_of(self.objective, Y, F, root)
+            StVS = backend.double(backend.zeros(W.shape[1], len(W), len(W)))
+            for k in range(len(StVS)):
+                StVS[k] = (S * V[:, k : k + 1]).T @ S
+            value = self.objective.value(Y, F, root)
+            return WorkingStats(float(root[:, 0] @ root[:, 0]), value, S.T @ R, StVS)
+
+        return backend.sum_over_blocks(part, len(batch))
+
+    def hidden(self, backend: Backend, batch: Batch) -> Array | None:
+        """S, remembered for the next W; None where that is X."""
+        if self.A is None:
+            return None
+        A = backend.double(self.A)
+
+        def compute() -> Array:
+            S = backend.double(backend.empty(len(batch), A.shape[1] + 1))
+
+            def part(rows: slice) -> None:
+                X = backend.double(batch.X[rows])
+                S[rows] = hidden_outputs(backend, X, X @ A, self.slope)
+
+            backend.each_block(part, len(batch))
+            return S
+
+        return batch.once("S", self.A, compute)
+
+
+def entry_weights(backend: Backend, batch: Batch, at: NetworkPass) -> Array:
+    """The weights of the objective at a network, in the type of the rows: (n, q)."""
+    at = at.cast(backend.asarray)
+    V = backend.empty(len(batch), at.W.shape[1])
+
+    def part(rows: slice) -> None:
+        X, Y = batch.X[rows], batch.Y[rows]
+        F = at.outputs(X, backend.activate(X @ at.A, at.slope))
+        V[rows] = weights_of(at.objective, Y, F, X[:, :1])
+
+    backend.each_block(part, len(batch))
+    return V
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +185,8 @@ class GradientPass(NetworkPass):
         def part(rows: slice) -> Array:
             X, Y = batch.X[rows], batch.Y[rows]
             P = X @ at.A  # (k, h)
-            R = at.objective.residual(Y, at.outputs(X, backend.activate(P, at.slope)))
+            F = at.outputs(X, backend.activate(P, at.slope))
+            R = at.objective.residual(Y, F, X[:, :1])
             return X.T @ (backend.gain(P > 0, at.slope) * (R @ Bt))
 
         return backend.sum_over_blocks(part, len(batch))
