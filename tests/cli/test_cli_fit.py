@@ -366,21 +366,28 @@ def test_the_errors_that_are_shown_are_true():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2400, 2))  # enough rows for one held-out part
     y = 1e4 * np.abs(X[:, 0]) + 1e3 * rng.normal(size=len(X))
-    progress, told = FitProgress(), []
+    progress, told, best = FitProgress(), [], []
     progress.begin("test")
 
     def hear(step, network):
         progress.hear(step, network)
         told.append(step)
+        best.append(progress.best)
 
     with listening(hear):
         model = ANMINRegressor(6, n_networks=1, encoding=None, random_state=0).fit(X, y)
-    held_out = [step.held_out_mse for step in told if step.phase == "path"]
+    walk = [step for step in told if step.phase == "path"]
+    held_out = [step.held_out_mse for step in walk]
     for entry in model.path_:
         assert np.isclose(entry.held_out_mse, held_out, rtol=1e-6).any()
-    assert progress.best == pytest.approx(np.nanmin(held_out))
-    assert 0.5e3 < progress.best**0.5 < 2e3
+    assert 0.5e3 < np.nanmin(held_out) ** 0.5 < 2e3
     assert told[-1].mse == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=0.05)
+    start = next(i for i in range(len(told)) if told[i].phase == "path" and np.isfinite(best[i]))
+    for i in range(start, len(told)):  # the least since the penalty rose: on one held-out part
+        since = max(k for k in range(i + 1) if k == 0 or told[k].lam > told[k - 1].lam)
+        seen = [s.held_out_mse for s in told[since : i + 1] if np.isfinite(s.held_out_mse)]
+        if told[i].phase == "path":
+            assert best[i] == (min(seen) if seen else np.inf)
     shares = [step.share for step in told]
     assert shares == sorted(shares)
 

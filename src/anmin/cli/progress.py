@@ -32,16 +32,20 @@ class FitProgress(Progress):
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self.line: TaskID | None = None
-        self.best = inf
+        self.best, self.lam = inf, inf  # of the walk of the penalty that is on its way
 
     def begin(self, what: str) -> None:
         """A new line, for the next fit."""
         if self.line is not None:
             self.remove_task(self.line)
-        self.line, self.best = self.add_task(what, total=None, standing=""), inf
+        self.line = self.add_task(what, total=None, standing="")
+        self.best, self.lam = inf, inf
 
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
+        if step.phase != "path" or step.lam > self.lam:  # other rows are held out now, or none
+            self.best = inf
+        self.lam = step.lam
         if isfinite(step.held_out_mse):
             self.best = min(self.best, step.held_out_mse)
         if self.line is not None:
@@ -52,7 +56,8 @@ class FitProgress(Progress):
 def standing(step: Step, best: float = inf) -> str:
     """What a fit is doing and how well it does: root mean squares, in the units of y.
 
-    The first is on the rows that it is fitted to; the second, the least so far on rows held out.
+    The first is on the rows that it is fitted to; the second, on rows held out, the least since
+    the penalty began to fall.
 
     >>> from types import SimpleNamespace
     >>> standing(SimpleNamespace(phase="descend", mse=0.25), best=0.36)
