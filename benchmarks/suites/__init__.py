@@ -37,6 +37,7 @@ SUITES = {
     "wide": "size:wide",
     "memory": "size:memory",
     "kill": "kill:kill",
+    "seconds": "seconds:seconds",
 }
 
 

@@ -65,7 +65,7 @@ ALLOWED = {
     "demo": {"__init__", "datasets", "engine", "files"},
     "cli": {
         "__init__", "base", "demo", "engine", "export", "files", "history", "inspect",
-        "model_file", "network", "plotting",
+        "model_file", "network", "plotting", "sources",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 95, 14_300
+MOST_FILES, MOST_LINES = 103, 15_900
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 
