@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 80, 11_600
+MOST_FILES, MOST_LINES = 81, 11_850
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 

@@ -15,7 +15,7 @@ from anmin.history import Step
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Search
-from anmin.sources.draws import Part, random_folds
+from anmin.sources.draws import TABLE, Part
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
@@ -52,9 +52,10 @@ def hold_out(
 ) -> tuple[Problem, Search, EarlyStopping]:  # fmt: skip
     """The problem without some rows, the search among the others, and the judge on those."""
     n = len(problem.source)
-    folds = random_folds(n, search.fraction, 1, rng)
+    groups = problem.source.raw.groups(TABLE if search.splits is None else inf)
+    folds = groups.folds(search.fraction, 1, rng)
     if not folds:
-        raise ValueError("early_stopping holds rows out and needs two or more; got one row.")
+        raise ValueError("early_stopping holds rows out and needs two different ones; got one row.")
     train, out = folds[0]
     judge = EarlyStopping(replace(problem, source=problem.source.part(out)))
     part = replace(problem, source=problem.source.part(train))
@@ -65,12 +66,12 @@ def within(search: Search, train: Part, n: int) -> Search:
     """A search whose splits, where they were given, are among the rows `train` of n."""
     if search.splits is None:
         return search
-    rows = train if isinstance(train, np.ndarray) else train(0, n)
+    assert isinstance(train, np.ndarray)  # as the splits are
     place = np.full(n, -1)
-    place[rows] = np.arange(len(rows))
+    place[train] = np.arange(len(train))
 
-    def inside(part: Part) -> np.ndarray:
-        found = place[part if isinstance(part, np.ndarray) else part(0, n)]
+    def inside(part: np.ndarray) -> np.ndarray:
+        found = place[part]
         return found[found >= 0]
 
     splits = [(inside(fit), inside(judge)) for fit, judge in search.splits]

@@ -94,7 +94,7 @@ def with_networks(
         here = seen(problem, view)
         empty = here.at(here.backend.zeros(here.source.shape[1], 0))
         paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
-    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
+    splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
     paths = yield from race(problem, paths, splits, start)
     cut = next((run.cut for path in paths for run in path.runs if run.cut), None)
     paths = [path for path in paths if path.walked]
