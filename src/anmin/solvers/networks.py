@@ -109,7 +109,7 @@ def with_networks(
         here = seen(problem, view)
         empty = here.at(here.backend.zeros(here.source.shape[1], 0))
         paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
-    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
+    splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
     parts = [HeldOutPart.of(problem.source, *split, start.rng) for split in splits]
     paths = yield from race(problem, paths, parts, start)
     cut = next((run.cut for path in paths for run in path.runs if run.cut), None)

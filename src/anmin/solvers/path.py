@@ -27,7 +27,6 @@ from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
-from anmin.sources.draws import random_folds
 from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
@@ -128,14 +127,20 @@ def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) ->
     return float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
 
 
-def held_out_parts(n: int, search: Search, n_init: int, rng: np.random.RandomState) -> Splits:
-    """The splits that were given, or as many random ones as n rows call for and can be afforded."""
+def held_out_parts(
+    source: Source, search: Search, n_init: int, rng: np.random.RandomState
+) -> Splits:  # fmt: skip
+    """The splits that were given, or as many random ones as the rows call for and can be afforded.
+
+    Copies of a row stay together, and count once.
+    """
     if search.splits is not None:
-        return search.splits
+        return [*search.splits]
     affordable = max(1.0, PATH_SHARE * search.max_iter / FULL_PATH)
-    wanted = max(FOLDS if n < FEW else 1, n_init, search.n_networks)
+    groups = source.raw.groups()
+    wanted = max(FOLDS if groups.count < FEW else 1, n_init, search.n_networks)
     folds = search.folds or int(min(wanted, affordable))
-    return random_folds(n, search.fraction, folds, rng)
+    return groups.folds(search.fraction, folds, rng)
 
 
 def walk(
