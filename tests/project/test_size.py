@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 80, 11_600
+MOST_FILES, MOST_LINES = 92, 13_200
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 
