@@ -54,8 +54,7 @@ def shape(
 
       anmin shape part.stl --units 64 --units 512
     """
-    path = output or Path(given.stem + ".html")
-    check_output(path, SUFFIXES, (given,))
+    check_output(path := output or Path(given.stem + ".html"), SUFFIXES, (given,))
     boundary, fitted = fitted_shape(given, path.suffix.lower(), units or [], seed)
     try:
         content = WRITERS[path.suffix.lower()](boundary, fitted, given)
@@ -68,9 +67,8 @@ def shape(
         rows = [{name: getattr(one, name) for name in names} for one in fitted]
         print_json({"output": str(path), "bytes": path.stat().st_size, "networks": rows})
         return
-    for one in fitted:
-        plain_console().print(one.words())
-    plain_console().print(f"The shape is in {path}")
+    words = [one.words() for one in fitted]
+    plain_console().print("\n".join([*words, f"The shape is in {path}"]))
 
 
 def fitted_shape(

@@ -20,7 +20,7 @@ from anmin.shapes.sampling import MARGIN, sample
 
 LAM = 1e-9
 SOFT = 0.05  # radii: the distance at which an error counts half
-ITERATIONS = 60
+ITERATIONS = 100
 SECONDS = 0.1  # a unit, at most: for machines that are slow or busy
 SIZES = {2: (16, 32, 64, 128), 3: (32, 64, 128, 256)}
 SAMPLES, JUDGED = 40_000, 50_000  # points

@@ -54,7 +54,14 @@ def mesh_of(model: Any, bounds: Any = None, resolution: int = 96) -> tuple[Array
     """
     if resolution < 4:
         raise ValueError(f"resolution is {resolution}; a grid needs 4 cells or more.")
-    network, box = plain_network(model, 3), search_box(model, bounds)
+    network = plain_network(model, 3)
+    axes, field = shape_grid(network, search_box(model, bounds), resolution)
+    places, faces, _, _ = marching_cubes(field, 0.0, gradient_direction="descent")
+    return on_zero_set(network, places.astype(np.float64), axes), faces.astype(np.int64)
+
+
+def shape_grid(network: Network, box: Array, resolution: int) -> tuple[list[Array], Array]:
+    """A grid close around the shape in a box, and f on it, positive at its sides."""
     axes, field = on_grid(network, box, COARSE)
     inner = around(axes, field)
     axes, field = on_grid(network, box if inner is None else inner, resolution)
@@ -66,8 +73,7 @@ def mesh_of(model: Any, bounds: Any = None, resolution: int = 96) -> tuple[Array
     if not (field < 0).any():
         where = f"from {box[0].tolist()} to {box[1].tolist()}"
         raise ShapeError(f"the shape leaves the bounds {where}; give larger ones")
-    places, faces, _, _ = marching_cubes(field, 0.0, gradient_direction="descent")
-    return on_zero_set(network, places.astype(np.float64), axes), faces.astype(np.int64)
+    return axes, field
 
 
 def obj_text(vertices: Array, faces: Array) -> str:
