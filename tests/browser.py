@@ -17,9 +17,8 @@ import numpy as np
 
 WIDTH, HEIGHT, PADDING = 720, 560, 16
 SIDE = (WIDTH - 3 * PADDING) // 2  # of a canvas, in pixels
-REACH = {2: 1.15, 3: 1.4}  # radii from the middle of a canvas to its rim
 VIEWS = {"front": (0.0, 0.0), "right": (np.pi / 2, 0.0), "top": (0.0, 1.57)}  # yaw, pitch
-PATIENCE = 8.0  # seconds until the picture is taken
+PATIENCE = 6.0  # seconds until the picture is taken
 
 
 def find_browser():
@@ -59,7 +58,9 @@ def projection(boundary, yaw=0.0, pitch=0.0):
     """A mask of the boundary as the page shows it: (SIDE, SIDE)."""
     from PIL import Image, ImageDraw
 
-    reach = REACH[boundary.dimension]
+    from anmin.shapes.webpage import reach as reach_of
+
+    reach = reach_of(boundary)
     if boundary.dimension == 2:
         y, x = (2 * (np.mgrid[:SIDE, :SIDE] + 0.5) / SIDE - 1) * reach * boundary.radius
         pixels = boundary.centre + np.column_stack([x.ravel(), y.ravel()])

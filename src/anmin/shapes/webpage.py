@@ -56,11 +56,19 @@ def shape_page(boundary: Boundary, fitted: Sequence[FittedShape], title: str) ->
         "caption": caption(boundary, drawn),
         "low": low.round(6).tolist(),
         "high": high.round(6).tolist(),
-        "reach": 1.15 if boundary.dimension == 2 else 1.4,  # radii from the middle to the rim
+        "reach": reach(boundary),
     }
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     page = files("anmin.shapes").joinpath("shape.html").read_text(encoding="utf-8")
     return Page(page).safe_substitute(title=escape(title), data=text)
+
+
+def reach(boundary: Boundary) -> float:
+    """Radii from the middle of a picture to its rim: a solid must have room to turn."""
+    if boundary.dimension == 2:
+        return 1.15
+    farthest = np.linalg.norm(boundary.vertices - boundary.centre, axis=1).max()
+    return round(1.05 * float(farthest) / boundary.radius, 6)
 
 
 def network(shape: FittedShape, boundary: Boundary) -> dict[str, Any]:
