@@ -27,7 +27,8 @@ from anmin.shapes import Boundary, ShapeError, read_shape
 from anmin.shapes.fitting import ITERATIONS, LAM, SOFT, overlap
 from anmin.shapes.isosurface import on_zero_set, shape_grid
 from anmin.shapes.pictures import outline_boundary, polygons
-from anmin.shapes.sampling import sample
+from anmin.shapes.sampling import MARGIN, sample
+from anmin.shapes.webpage import reach
 from benchmarks.record import Record, SkippedError
 from benchmarks.runner import say
 from benchmarks.suites import Settings
@@ -135,6 +136,34 @@ def surface(predict: Predict, b: Boundary, cells: int) -> Boundary:
     return polygons([box[0] + loop[:-1] * step for loop in find_contours(field, 0.0)])
 
 
+def evaluations(b: Boundary, predict: Predict, side: int = 120) -> float | None:
+    """How often the page evaluates a network for a pixel, in the mean over a picture of a solid.
+
+    The steps of the shader of `shape.html`, for all rays at once: sphere tracing from where a ray
+    enters the box, and where it hits, eight halvings and a gradient, which costs as much as f.
+    """
+    if b.dimension == 2:
+        return 1.0
+    (yaw, pitch), (low, high) = (0.6, 0.35), b.box(MARGIN)
+    cy, sy, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
+    right, up = np.array([cy, 0, -sy]), np.array([-sy * sp, cp, -cy * sp])
+    away = -np.array([sy * cp, sp, cy * cp])
+    u, v = np.meshgrid(*[np.linspace(-1, 1, side) * reach(b) * b.radius] * 2)
+    origin = b.centre + u.reshape(-1, 1) * right + v.reshape(-1, 1) * up - 4 * b.radius * away
+    near, far = np.sort([(low - origin) / away, (high - origin) / away], axis=0)
+    t, end = near.max(axis=1), far.min(axis=1)
+    spent, active = np.zeros(len(t)), np.flatnonzero(t < end)
+    for _ in range(160):
+        f = predict(origin[active] + t[active, None] * away)
+        spent[active] += 1
+        spent[active[f < 0]] += 9
+        t[active] += np.maximum(0.8 * f, 0.004 * b.radius)
+        active = active[(f >= 0) & (t[active] < end[active])]
+        if not len(active):
+            break
+    return float(spent.mean())
+
+
 # ---- the suite ----------------------------------------------------------------------------------
 
 
@@ -153,8 +182,10 @@ def shapes(settings: Settings) -> None:
                 if wanted is None or name in wanted:
                     found = rival(job, name, h, times * seconds)
                     note(settings, job, f"{name}-{times:g}x", h, *found)
-    header = ["case", "method", "units", "numbers", "seconds", "IoU", "near error %", "chamfer %"]
-    keys = ("case", "method", "h", "numbers", "seconds", "iou", "near_error", "chamfer")
+    header = ["case", "method", "units", "numbers", "seconds", "IoU", "near error %", "chamfer %",
+              "evaluations a pixel"]  # fmt: skip
+    keys = ("case", "method", "h", "numbers", "seconds", "iou", "near_error", "chamfer",
+            "evaluations")  # fmt: skip
     show("Shapes as networks", header, [[r[k] for k in keys] for r in settings.results.records])
 
 
@@ -164,5 +195,6 @@ def note(
 ) -> None:  # fmt: skip
     record = {"case": job.case, "method": method, "seed": 0, "h": h, "numbers": numbers}
     record |= {"seconds": seconds, **judge(job, predict, settings.quick)}
+    record["evaluations"] = evaluations(job.boundary, predict, 30 if settings.quick else 120)
     settings.results.add(record)
     say(f"{job.case} {method} {h}: {seconds:.1f} s, IoU {record['iou']:.4f}")
