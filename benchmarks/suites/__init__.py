@@ -39,6 +39,7 @@ SUITES = {
     "memory": "size:memory",
     "kill": "kill:kill",
     "seconds": "seconds:seconds",
+    "shapes": "shapes:shapes",
 }
 
 

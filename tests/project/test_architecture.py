@@ -63,9 +63,10 @@ ALLOWED = {
     "datasets": set(),
     "plotting": set(),
     "demo": {"__init__", "datasets", "engine", "files"},
+    "shapes": {"__init__", "export", "network"},
     "cli": {
         "__init__", "base", "demo", "engine", "export", "files", "history", "inspect",
-        "model_file", "network", "plotting", "sources",
+        "model_file", "network", "plotting", "shapes", "sources",
     },
     "__main__": {"cli"},
 }  # fmt: skip
