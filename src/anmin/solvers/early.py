@@ -74,12 +74,13 @@ def within(search: Search, train: Part, n: int) -> Search:
     """A search whose splits, where they were given, are among the rows `train` of n."""
     if search.splits is None:
         return search
-    rows = train if isinstance(train, np.ndarray) else train(0, n)
+    assert isinstance(train, np.ndarray)  # as the splits are
     place = np.full(n, -1)
-    place[rows] = np.arange(len(rows))
+    place[train] = np.arange(len(train))
 
     def inside(part: Part) -> np.ndarray:
-        found = place[part if isinstance(part, np.ndarray) else part(0, n)]
+        assert isinstance(part, np.ndarray)
+        found = place[part]
         return found[found >= 0]
 
     splits = [(inside(fit), inside(judge)) for fit, judge in search.splits]

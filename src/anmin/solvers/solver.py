@@ -46,7 +46,7 @@ class Search:
 
     fraction: float = 0.2
     folds: int | None = None
-    splits: list[tuple[np.ndarray, np.ndarray]] | None = None
+    splits: Splits | None = None
     n_networks: int = 1  # that are averaged
     views: Sequence[View] = ()  # ways of looking at the inputs, which compete
     max_iter: float = inf  # iterations that there are, for the path and all that follows

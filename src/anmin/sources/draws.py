@@ -33,7 +33,7 @@ class Keep(Protocol):
 class Beside:
     """The rows that a source has beside its own, to judge on; none of its own."""
 
-    def __call__(self, first: int, n: int) -> np.ndarray:  # noqa: ARG002
+    def __call__(self, first: int, chunk: Chunk) -> np.ndarray:  # noqa: ARG002
         return np.empty(0, dtype=np.int64)
 
 
