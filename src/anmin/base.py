@@ -44,7 +44,7 @@ from anmin.sources.draws import Beside
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
-N_NETWORKS = 1  # that are averaged
+NETWORKS = 3  # that are averaged, of the best encoding
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
@@ -68,8 +68,8 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         max_time: float | None = None,
         init: Any = "random",
         standardize: bool = True,
-        n_networks: int = N_NETWORKS,
-        encoding: str | Encoding | None = None,
+        n_networks: int | str = "auto",
+        encoding: str | Encoding | None = "auto",
         categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
@@ -107,8 +107,9 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         budget = self._budget(solver)
         h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
         if self._wants_intervals():
-            one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
-            check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
+            networks, encoding = self._plan(solver)
+            one = networks == 1 and encoding is None
+            check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(
                 f"solver={self.solver!r} minimises the squared error only; use solver="
@@ -116,7 +117,7 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
             )
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(whole, h))
+            start = Start(h, check_random_state(self.random_state), self._start(whole, h, solver))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
@@ -150,22 +151,42 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
     ) -> tuple[Problem, Fit]:
         """The fit, on all rows or on those that early_stopping leaves."""
         if self.lam == "auto":
-            search = replace(search, views=self._views(problem, start.rng))
+            encoding = self._plan(solver)[1]
+            search = replace(search, views=self._views(problem, encoding, start.rng))
         if checks.true_or_false("early_stopping", self.early_stopping):
             problem, search, judge = hold_out(problem, search, start.rng)
             engine.held_out = judge.error
             engine.listeners += [judge]
         return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
 
-    def _views(self, problem: Problem, rng: np.random.RandomState) -> list[View]:
+    def _views(
+        self, problem: Problem, encoding: str | Encoding | None, rng: np.random.RandomState
+    ) -> list[View]:  # fmt: skip
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
-        if not self.standardize or self.encoding is None:
+        if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
-        if not isinstance(self.encoding, Encoding):
-            checks.one_of("encoding", self.encoding, ("auto",))
-        return encoded_views(problem.source, self.encoding, rng)
+        return encoded_views(problem.source, encoding, rng)
+
+    def _plan(self, solver: Solver) -> tuple[int, str | Encoding | None]:
+        """How many networks, and behind which encoding.
+
+        "auto" is several behind the best of some where held-out rows choose, and one network on the
+        inputs as they are with a penalty, a start or an end of the user's own.
+        """
+        alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
+        several = self._chooses(solver) and not alone
+        encoding = self.encoding
+        if self.n_networks == "auto":
+            networks = NETWORKS if several else 1
+        else:
+            networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        if encoding is not None and not isinstance(encoding, Encoding):
+            encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
+        if networks > 1 or encoding is not None:
+            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        return networks, encoding
 
     def _wants_intervals(self) -> bool:
         return checks.true_or_false("intervals", getattr(self, "intervals", False))
@@ -197,16 +218,16 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
             params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, whole: Problem, h: int) -> np.ndarray | None:
+    def _start(self, whole: Problem, h: int, solver: Solver) -> np.ndarray | None:
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
-            plain = self.encoding is None and self._scaling.encoding is None
+            plain = self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         A = checks.start(self.init, (d + 1, h))
-        if A is not None and self.encoding is not None and self.lam == "auto":
+        if A is not None and self._plan(solver)[1] is not None:
             raise ValueError(
                 "init is a hidden layer on the inputs themselves, and an encoding makes others of "
                 "them; use encoding=None with it."
@@ -237,9 +258,7 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
-        networks = checks.whole_number("n_networks", self.n_networks, least=1)
-        if networks > 1 or self.encoding is not None:
-            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        networks, _ = self._plan(solver)
         search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
         n, cv = rows.tally()[0], self.cv
         if rows.judge is not None:
@@ -262,7 +281,7 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
             max_time = checks.real_number("max_time", max_time, least=0.0)
         if max_iter is not None:
             return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
-        return Budget(solver.default_max_iter(max_time), max_time)
+        return Budget(self._plan(solver)[0] * solver.default_max_iter(max_time), max_time)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width

@@ -234,17 +234,6 @@ class NumpyBackend:
         fired = np.zeros(F.shape[1], dtype=np.intp)
         return fired, compiled.count(F, before, fired)
 
-    def place(self, along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """For each row of `along` (k, n) the value at which a share `level` of the odds lies."""
-        compiled = kernels()
-        if compiled is not None:
-            return compiled.place(along, odds, level)
-        order = along.argsort(axis=1)
-        reached = odds[order].cumsum(axis=1)
-        row = (reached < level[:, None] * reached[:, -1:]).sum(axis=1)
-        k = np.arange(len(along))
-        return along[k, order[k, row]]
-
     # ---- symmetric systems ----------------------------------------------------------------
 
     def cholesky(self, M: np.ndarray) -> np.ndarray | None:

@@ -151,16 +151,18 @@ def race(
     problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start
 ) -> Moves[list[ViewPath]]:  # fmt: skip
     """The path of every view without the first part, and of those that go on without the others."""
+    if not parts:
+        return paths
     share = PATH_SHARE / len(parts)
-    yield from walked(problem, paths, parts[:1], start, Stage("path", "part", share))
+    yield from walk_all(problem, paths, parts[:1], start, Stage("path", "part", share))
     if len(parts) == 1:
         return paths
     paths, go_on = useful(problem, paths, parts[:1])
-    yield from walked(problem, go_on, parts[1:], start, Stage("path", "part", PATH_SHARE))
+    yield from walk_all(problem, go_on, parts[1:], start, Stage("path", "part", PATH_SHARE))
     return paths
 
 
-def walked(
+def walk_all(
     problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start, stage: Stage
 ) -> Moves[None]:  # fmt: skip
     """Walk the path of every view without each of the parts, side by side."""
@@ -184,9 +186,10 @@ def useful(
 
     Where there are many rows, one part tells the best view, and that alone goes on.
     """
-    paths = [path for path in paths if path.walked] or paths
-    if len(paths) < 2:
-        return paths, paths
+    walked = [path for path in paths if path.walked]
+    if len(walked) < 2:
+        return walked or paths, walked or paths
+    paths = walked
     weights = weigh(problem, paths, first).networks
     least = min(USEFUL, weights.max())
     kept = [path for path, w in zip(paths, weights, strict=True) if w >= least]
