@@ -306,5 +306,5 @@ def test_any_locale_is_right_or_refused(tmp_path, separator, decimal, thousands,
         columns[f"c{k}"] = written(truth[f"c{k}"], decimal, mark, digits)
     lines = [separator.join(columns), *map(separator.join, zip(*columns.values(), strict=True))]
     sheet = table(tmp_path, "\n".join(lines))
-    for name in truth:
-        assert name in sheet.problems or sheet.table[name].tolist() == truth[name]
+    for name, values in truth.items():
+        assert name in sheet.problems or sheet.table[name].tolist() == values
