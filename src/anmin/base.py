@@ -23,10 +23,12 @@ from anmin.checkpoint import Checkpoint
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Fit
+from anmin.history import Fit, Units
 from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
+from anmin.losses import Loss, bound
+from anmin.objective import SQUARED_ERROR, Objective
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.path import FEW, FOLDS
@@ -52,6 +54,8 @@ NO_USE = (
 
 class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
+
+    _loss: Loss | None = None  # of the last fit; None is the squared error
 
     def __init__(
         self,
@@ -105,13 +109,19 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         if self._wants_intervals():
             one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
+        if self._loss is not None and not solver.any_loss:
+            raise ValueError(
+                f"solver={self.solver!r} minimises the squared error only; use solver="
+                f'"varpro" for loss={self.loss!r}.'
+            )
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             start = Start(h, check_random_state(self.random_state), self._start(whole, h))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
-            engine = Engine(budget, whole.source.scaling.y_scale, log)
+            units = Units(whole.source.scaling.y_scale, whole.objective.degree)
+            engine = Engine(budget, units, log)
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
             try:
@@ -167,7 +177,8 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         try:
             columns = self._columns_of_inputs()
             self.feature_importances_ = importances(problem, self._network, columns)
-            self._report = report_on(problem, fit, h)
+            measure = () if self._loss is None else (self._loss.label,)
+            self._report = report_on(problem, fit, h, *measure)
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
         except KeyboardInterrupt:
@@ -258,17 +269,23 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        if self._chooses(solver):
+        objective: Objective = SQUARED_ERROR
+        if self._loss is not None:
+            terms = scaling, self.standardize, self._chooses(solver)
+            scaling, objective = bound(self._loss, rows, *terms)
+        elif self._chooses(solver):
             scaling = scaling.unit_target(rows.measured.y)
-        checks.warn_of_units(rows.measured.y.deviation)
+        if self._loss is None:
+            checks.warn_of_units(rows.measured.y.deviation)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
-        size = batch_rows(solver.batch_size, backend, h, d + 1, q)
+        size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
         return Problem(
             rows.on(device).prepared(scaling, backend, size),
             0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, 0.0, HUGE),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
+            objective,
         )
 
     def _warn(self, fit: Fit) -> None:

@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 103, 15_900
+MOST_FILES, MOST_LINES = 120, 18_900
 LONGEST_FILE, LONGEST_FUNCTION = 330, 40
 
 

@@ -46,6 +46,10 @@ class NumpyBackend:
         return usable_cores() if self.threads is None else self.threads
 
     @property
+    def side_by_side(self) -> int:
+        return self.workers
+
+    @property
     def working(self) -> int:
         return WORKING
 
@@ -70,9 +74,9 @@ class NumpyBackend:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def double(self, values: npt.ArrayLike) -> np.ndarray:
-        if isinstance(values, np.ndarray) or not hasattr(values, "hinges"):
-            return np.asarray(values, dtype=np.float64)
-        return values.astype(np.float64)  # rows with hinges stay as they are
+        if hasattr(values, "hinges"):  # rows with hinges stay as they are
+            return values.astype(np.float64)  # type: ignore[union-attr]
+        return np.asarray(values, dtype=np.float64)
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return values

@@ -240,6 +240,8 @@ def root(
 
       anmin export m.anmin --to c -o model.c
 
+      anmin shape spot.obj -o spot.html
+
       anmin demo                       fit a shape, write anmin-demo.png
 
     Exit codes: 0 fine, 2 wrong usage or input, 1 failure, 130 after Ctrl-C.

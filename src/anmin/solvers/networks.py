@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,18 +22,32 @@ from anmin.history import PathStep
 from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stage, Visit
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.path import FACTOR, PATH_SHARE, Run, first_penalty, held_out_parts, refit, walk
+from anmin.solvers.path import (
+    FACTOR,
+    FEW,
+    PATH_SHARE,
+    Run,
+    first_penalty,
+    held_out_parts,
+    refit,
+    walk,
+)
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.shares import HeldOut, best_shares, side_by_side
-from anmin.solvers.solver import Search, Solver, Splits, Start
+from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.tidy import tidy
+from anmin.solvers.together import together
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
+from anmin.sources.draws import Part, draw
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
+PATH_ROWS, JUDGES = 8000, 4000  # rows that a path is walked on, and judged by, at most
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -94,19 +109,17 @@ def with_networks(
         here = seen(problem, view)
         empty = here.at(here.backend.zeros(here.source.shape[1], 0))
         paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
-    splits = held_out_parts(len(problem.source), search, solver.n_init, start.rng)
-    paths = yield from race(problem, paths, splits, start)
+    splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
+    parts = [HeldOutPart.of(problem.source, *split, start.rng) for split in splits]
+    paths = yield from race(problem, paths, parts, start)
     cut = next((run.cut for path in paths for run in path.runs if run.cut), None)
     paths = [path for path in paths if path.walked]
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
-    shares = weigh(problem, paths, splits, alone=search.n_networks == 1)
+    shares = weigh(problem, paths, parts, alone=search.n_networks == 1)
     lead = paths[int(shares.networks.argmax())]
-    status, found = cut or Status.CONVERGED, []
-    for path, weight in zip(paths, shares.networks, strict=True):
-        if weight > 0:
-            status, members = yield from refined(solver, problem, path, start, search.n_networks)
-            found += [(weight / len(members), member) for member in members]
+    status, found = yield from refined(solver, problem, paths, shares, start, search.n_networks)
+    status = cut or status
     if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
@@ -117,35 +130,67 @@ def with_networks(
     return Conclusion(status, visit.point, whole, path_steps, cut is not None, networks)
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOutPart:
+    """Rows to walk the path on and rows to judge it by, drawn once where there are many."""
+
+    train: Source
+    judge: Source
+
+    @classmethod
+    def of(cls, source: Source, train: Part, out: Part, rng: np.random.RandomState) -> HeldOutPart:
+        return cls(few(source.part(train), PATH_ROWS, rng), few(source.part(out), JUDGES, rng))
+
+
+def few(source: Source, most: int, rng: np.random.RandomState) -> Source:
+    n = len(source)
+    return source if n <= most else source.take(draw(n, most, rng))
+
+
 def race(
-    problem: Problem, paths: list[ViewPath], splits: Splits, start: Start
+    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start
 ) -> Moves[list[ViewPath]]:  # fmt: skip
-    """The path of every view without the first part, and of the useful ones without the others."""
-    walks = 0
-    for k, (train, out) in enumerate(splits):
-        left = len(paths) * (len(splits) - k)
-        for path in paths:
-            walks, left = walks + 1, left - 1
-            stage = Stage("path", "part", PATH_SHARE * walks / (walks + left))
-            part, judge = problem.source.part(train), problem.source.part(out)
-            here = replace(problem, source=part)
-            run = yield from walk(here, judge, path.view, path.first, start, stage)
-            path.runs.append(run)
-        if k == 0 and len(paths) > 1:
-            paths = useful(problem, paths, splits[:1])
+    """The path of every view without the first part, and of those that go on without the others."""
+    share = PATH_SHARE / len(parts)
+    yield from walked(problem, paths, parts[:1], start, Stage("path", "part", share))
+    if len(parts) == 1:
+        return paths
+    paths, go_on = useful(problem, paths, parts[:1])
+    yield from walked(problem, go_on, parts[1:], start, Stage("path", "part", PATH_SHARE))
     return paths
 
 
+def walked(
+    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start, stage: Stage
+) -> Moves[None]:  # fmt: skip
+    """Walk the path of every view without each of the parts, side by side."""
+    walks = [
+        walk(
+            replace(problem, source=part.train), part.judge, path.view, path.first, start.apart(),
+            stage,
+        )
+        for part in parts
+        for path in paths
+    ]  # fmt: skip
+    runs = yield from together(walks, problem.side_by_side)
+    for k, run in enumerate(runs):
+        paths[k % len(paths)].runs.append(run)
+
+
 def useful(
-    problem: Problem, paths: list[ViewPath], first: Splits
-) -> list[ViewPath]:  # fmt: skip
-    """The paths that the held-out rows of the first part have a use for."""
-    walked = [path for path in paths if path.walked]
-    if len(walked) < 2:
-        return walked or paths
-    weights = weigh(problem, walked, first).networks
+    problem: Problem, paths: list[ViewPath], first: list[HeldOutPart]
+) -> tuple[list[ViewPath], list[ViewPath]]:
+    """The paths that the held-out rows of the first part have a use for, and those that go on.
+
+    Where there are many rows, one part tells the best view, and that alone goes on.
+    """
+    paths = [path for path in paths if path.walked] or paths
+    if len(paths) < 2:
+        return paths, paths
+    weights = weigh(problem, paths, first).networks
     least = min(USEFUL, weights.max())
-    return [path for path, w in zip(walked, weights, strict=True) if w >= least]
+    kept = [path for path, w in zip(paths, weights, strict=True) if w >= least]
+    return kept, kept if len(problem.source) < FEW else [paths[int(weights.argmax())]]
 
 
 def seen(problem: Problem, view: View) -> Problem:
@@ -164,29 +209,30 @@ class Shares:
     raw: bool = False  # ridge regression on inputs as they are stands alone
 
 
-def weigh(problem: Problem, paths: list[ViewPath], splits: Splits, alone: bool = False) -> Shares:
+def weigh(
+    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False
+) -> Shares:
     """Shares with the least loss on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
     """
     plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
-    parts: list[HeldOut] = []
+    judged: list[HeldOut] = []
     raw = 0.0
-    for k, (train, out) in enumerate(splits):
-        part, judge = (problem.source.part(rows) for rows in (train, out))
+    for k, part in enumerate(parts):
         if any(len(path.runs) <= k or len(path.runs[k].points) <= path.best for path in paths):
             continue
         members = [member_of(problem, path, k) for path in paths]
-        here = replace(problem, source=part.scaled(plain.scaling))
+        here = replace(problem, source=part.train.scaled(plain.scaling))
         members.append(Member(ridge_network(here), plain.scaling))
         networks = [member.on(widest.scaling) for member in members]
         side = side_by_side(problem, networks)
-        parts.append(HeldOut(judge.scaled(widest.scaling), side))
+        judged.append(HeldOut(part.judge.scaled(widest.scaling), side))
         if plain.scaling.encoding is not None:
-            raw += held_out_ridge(replace(problem, source=part), judge)
-    if not parts:
+            raw += held_out_ridge(replace(problem, source=part.train), part.judge)
+    if not judged:
         return Shares(np.eye(len(paths))[0], 0.0)
-    w, error = best_shares(parts, alone)
+    w, error = best_shares(judged, alone)
     encoded = plain.scaling.encoding is not None
     return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
 
@@ -212,26 +258,62 @@ def held_out_ridge(problem: Problem, judge: Source) -> float:
 
 
 def refined(
-    solver: Solver, problem: Problem, path: ViewPath, start: Start, n_networks: int
-) -> Moves[tuple[Status, list[Member]]]:
-    """The networks of a path, refined on all rows; the best of them where fewer are wanted."""
-    i, status, members = path.best, Status.CONVERGED, []
+    solver: Solver, problem: Problem, paths: list[ViewPath], shares: Shares, start: Start,
+    n_networks: int,
+) -> Moves[tuple[Status, list[tuple[float, Member]]]]:  # fmt: skip
+    """The networks of the paths that have a share, refined on all rows, each with its share.
+
+    Of the networks of a path only the best where fewer are wanted. The history is that of the
+    first, whose path has the largest share.
+    """
+    order = [int(k) for k in (-shares.networks).argsort(kind="stable") if shares.networks[k] > 0]
+    networks, weights = [], []
+    for k in order:
+        starts = starts_of(problem, paths[k], start)
+        if n_networks < len(starts):
+            starts = yield from refit(starts, start.rng, n_networks)
+        weights += [float(shares.networks[k]) / len(starts)] * len(starts)
+        networks += [(here, point, paths[k].view) for here, point in starts]
+    walks = []
+    for place, (here, point, view) in enumerate(networks):
+        begin = replace(start.apart(), point=point, view=view)
+        moves = watched(solver.moves(here, begin), here, point)
+        walks.append(moves if place == 0 else aside(moves))
+    status, members = Status.CONVERGED, []
+    for (ended, best), (here, _, _) in zip(
+        (yield from together(walks, problem.side_by_side)), networks, strict=True
+    ):
+        status = status if status is not Status.CONVERGED else ended.status
+        members.append(Member(here.network(tidy(here, best).point), here.source.scaling))
+    return status, list(zip(weights, members, strict=True))
+
+
+def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:
+    """The networks of a path as points on all rows, and a start that was given."""
+    i, starts = path.best, []
     lam = path.first / FACTOR**i
-    starts = []
     for run in path.walked:
         here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
         starts.append((here, here.balance(here.at(run.points[i].A))))
     if start.A is not None:
         here = seen(replace(problem, lam=lam), path.view)
         starts.append((here, here.at(problem.backend.asarray(start.A))))
-    if n_networks < len(starts):
-        starts = yield from refit(starts, start.rng, n_networks)
-    for here, point in starts:
-        begin = replace(start, point=point, relocations=path.view.relocations)
-        ended, best = yield from watched(solver.moves(here, begin), here, point)
-        status = ended.status
-        members.append(Member(here.network(tidy(here, best).point), here.source.scaling))
-    return status, members
+    return starts
+
+
+def aside(moves: Moves[T]) -> Moves[T]:
+    """The same moves, which do not enter the history."""
+    move = next(moves)
+    try:
+        while True:
+            try:
+                answer = yield replace(move, stage=replace(move.stage, rows="part"))
+            except Spent as ended:
+                move = moves.throw(ended)
+            else:
+                move = moves.send(answer)
+    except StopIteration as end:
+        return end.value
 
 
 def watched(

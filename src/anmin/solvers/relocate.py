@@ -7,10 +7,9 @@ import numpy as np
 from anmin.backends import NumpyBackend
 from anmin.linsolve import inverse_root
 from anmin.network import activate
-from anmin.objective import SQUARED_ERROR, weights_of
+from anmin.objective import SQUARED_ERROR
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
-from anmin.sources.hinged import HingedRows
 
 CPU = NumpyBackend()
 CANDIDATES = 20
@@ -42,7 +41,7 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
     batch, be = problem.source.rows(rows), problem.backend
-    X = batch.X if isinstance(batch.X, HingedRows) else be.to_numpy(batch.X)
+    X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)
 
 
@@ -55,11 +54,13 @@ def working_rows(
     """
     if problem.objective.least_squares:
         return X, Y
+    problem = problem.near(point)
     A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
     F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
-    v = weights_of(problem.objective, Y, F, root).mean(1, keepdims=True)
+    _, R, V = problem.objective.terms(Y, F, root)
+    v = V.mean(1, keepdims=True)
     v = np.maximum(v, LEAST * v.max())
-    return v**0.5 * X, v**0.5 * (F + problem.objective.residual(Y, F, root) / v)
+    return v**0.5 * X, v**0.5 * (F + R / v)
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:

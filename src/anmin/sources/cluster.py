@@ -137,6 +137,11 @@ class DaskSource(RawSource):
         ]
         return other
 
+    def keys(self) -> np.ndarray:
+        found = self.total(worker.all_keys)
+        assert found is not None
+        return found.X[:, 0]
+
     def on(self, device: str) -> DaskSource:
         other = copy(self)
         other.device = device
