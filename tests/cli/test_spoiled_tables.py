@@ -176,6 +176,9 @@ REFUSED = {  # content → words of the sentence
         "a;b\n1.234;1\n2.500;2\n",
         "1.234, which may be 1234 or 1.234",
     ),
+    "1.234 between tabs": ("a\tb\n1.234\t1\n2.500\t2\n", "1.234, which may be 1234 or 1.234"),
+    "a title above numbers": ("Houses\n1.5,2\n2.5,3\n", "another length than its header of 1"),
+    "blanks in the only column": ("a\n1 234\n7 345\n2 456\n", "another length than its header"),
     "1,234 in quotes": ('a,b\n"1,234",1\n"2,500",2\n', "1,234, which may be 1234 or 1.234"),
     "decimal points and commas": (
         "a;b\n1,5;1\n2.5;2\n",
@@ -248,7 +251,7 @@ def test_the_user_decides_what_the_table_does_not_tell(tmp_path, name, mark):
     sheet = table(tmp_path, content, decimal=mark)
     assert sheet.problems == {}
     first = sheet.table["a"][0]
-    assert first == (1.234 if mark in content.split("\n")[1].split(";")[0] else 1234)
+    assert first == (1.234 if mark in content.split("\n")[1].split(";")[0].split("\t")[0] else 1234)
 
 
 def test_a_word_for_a_gap_and_a_column_of_codes(tmp_path):
@@ -278,3 +281,30 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
     assert table(tmp_path, content).table["a"].tolist() == x.tolist()
     german = "a;b\n" + "\n".join(f"{v!r};1".replace(".", ",") for v in x.tolist())
     assert table(tmp_path, german).table["a"].tolist() == x.tolist()
+
+
+# ---- a law: any locale is right or refused ------------------------------------------------------
+
+
+def written(x, decimal, thousands, digits):
+    """Numbers as a spreadsheet of some country writes them."""
+    swap = str.maketrans({",": thousands, ".": decimal})
+    return [f"{v:,.{digits}f}".translate(swap) for v in x]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("thousands", ["", "'", "\u00a0", "other"])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_locale_is_right_or_refused(tmp_path, separator, decimal, thousands, seed):
+    rng = np.random.default_rng(seed)
+    mark = {".": ",", ",": "."}[decimal] if thousands == "other" else thousands
+    n, truth, columns = int(rng.integers(3, 40)), {}, {}
+    for k in range(4):
+        digits = int(rng.integers(0, 4))
+        truth[f"c{k}"] = (rng.normal(size=n) * 10.0 ** rng.integers(0, 6)).round(digits).tolist()
+        columns[f"c{k}"] = written(truth[f"c{k}"], decimal, mark, digits)
+    lines = [separator.join(columns), *map(separator.join, zip(*columns.values(), strict=True))]
+    sheet = table(tmp_path, "\n".join(lines))
+    for name, values in truth.items():
+        assert name in sheet.problems or sheet.table[name].tolist() == values

@@ -65,7 +65,7 @@ def lay_out(data: bytes) -> Layout:
     if is_data(top):
         names, rows = [f"x{i}" for i in range(len(names))], [top, *rows]
         remarks.append(f"there is no header: its columns are x0 … x{len(names) - 1}")
-    marked = separator != "," or len(re.findall('[\r\n]"', text)) >= len(rows)
+    marked = separator not in ", " or len(re.findall('[\r\n]"', text)) >= len(rows)
     names, rows = even(names, rows, remarks, marked)
     texts = pd.DataFrame([cells for _, cells in rows], columns=range(len(names)), dtype=object)
     return Layout(named(texts, names, remarks), separator, remarks)
@@ -114,7 +114,10 @@ def announced(text: str) -> tuple[str, str]:
 def split(text: str, separator: str) -> Iterator[Row]:
     """The rows that are not blank, with the line that each ends in."""
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True
+        io.StringIO(text, newline=""),
+        delimiter=separator or ",",
+        skipinitialspace=True,
+        strict=True,
     )
     try:
         for cells in reader:
@@ -130,7 +133,7 @@ def split(text: str, separator: str) -> Iterator[Row]:
 
 
 def best_separator(text: str) -> str:
-    """The separator that cuts the most rows into the same number of cells, more than one."""
+    """The separator that cuts most rows into as many cells, more than one; "" where none does."""
     scores = {}
     for separator in SEPARATORS:
         try:
@@ -145,14 +148,14 @@ def best_separator(text: str) -> str:
             scores[separator] = (first == width, often / len(widths), width)
     if len(scores) > 1:
         scores.pop(" ", None)  # blanks separate where nothing else does
-    return max(scores, key=lambda separator: scores[separator]) if scores else ","
+    return max(scores, key=lambda separator: scores[separator]) if scores else ""
 
 
 def head_and_rows(rows: list[Row], remarks: list[str]) -> tuple[Row, list[Row]]:
     """The header, or the first row of data, and the rows below; no titles and comments."""
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     start = next((i for i, (_, cells) in enumerate(rows) if not is_title(cells, width)), 0)
-    while start and is_data(rows[start]) and not is_comment(rows[start - 1]):
+    while start and has_number(rows[start]) and not is_comment(rows[start - 1]):
         start -= 1  # what stands right above numbers is their header
     top, rest = rows[start], rows[start + 1 :]
     above = [uncommented(row) for row in rows[:start] if is_comment(row)]
@@ -189,6 +192,11 @@ def is_data(row: Row) -> bool:
     return all(is_plain_number(cell) for cell in row[1] if cell)
 
 
+def has_number(row: Row) -> bool:
+    """Whether a row is no header: one of its cells is a number, and no year."""
+    return any(is_plain_number(c) and not re.fullmatch(r"(1[5-9]|20)\d\d", c) for c in row[1])
+
+
 def is_plain_number(cell: str) -> bool:
     """Whether a cell is a number as programs write it, or as people do with a decimal comma.
 
@@ -205,15 +213,16 @@ def even(
 ) -> tuple[list[str], list[Row]]:
     """Names and rows of one length, or a ValueError that tells the lines which are not.
 
-    One cell more in every row is the row's name; between commas it may be a number's fraction, so
-    rows must be marked: begin with a quote, or the names count.
+    One cell more in every row is the row's name, as R writes it. It may also be a part of a number,
+    1,5 or 1 234, so rows must be marked by another separator or by quotes, or names count or are
+    texts.
     """
     width = len(names)
     if rows and all(len(cells) == width + 1 for _, cells in rows):
         first, last = zip(*((cells[0], cells[-1]) for _, cells in rows), strict=True)
         if not any(last):
             remarks.append("every line ends with a separator")
-        elif counts(first) or (marked and len(set(first)) == len(first)):  # as R writes row names
+        elif counts(first) or (len(set(first)) == len(first) and (marked or texts(first))):
             remarks.append("the first cell of each row has no name in the header")
             names, width = ["", *names], width + 1
     rows = [(line, c[:width] if not any(c[width:]) else c) for line, c in rows]
@@ -228,6 +237,11 @@ def even(
             f"has rows of another length than its header of {width} cells: {some}{more}; {advice}"
         )
     return names, rows
+
+
+def texts(cells: tuple[str, ...]) -> bool:
+    """Whether no cell begins like a number."""
+    return not any(re.match(r"[-+(]?[\d.,]", cell) for cell in cells)
 
 
 def counts(cells: tuple[str, ...]) -> bool:

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 
 from anmin.cli.findings import LEVELS, Findings, is_date, short
 from anmin.cli.measures import LABELS, number, percent, shown
-from anmin.cli.pictures import dot_axes, picture, table, text, tidy_axes
+from anmin.cli.pieces import dot_axes, picture, table, text, tidy_axes
 from anmin.cli.subject import Subject
 from anmin.inspect.report import lines
 from anmin.plotting import BLUE, GREY, ORANGE, plain

@@ -109,9 +109,13 @@ def is_number(column: pd.Series) -> bool:
 def split_rows(source: RawSource, test_size: float) -> tuple[RawSource, RawSource]:
     """Rows to fit on, and every k-th, to test on."""
     every = round(1 / test_size)
+
+    def place(first: int, chunk: Chunk) -> np.ndarray:
+        return (first + np.arange(len(chunk))) % every
+
     parts = [
-        source.part(lambda first, n: np.flatnonzero((first + np.arange(n)) % every > 0)),
-        source.part(lambda first, n: np.flatnonzero((first + np.arange(n)) % every == 0)),
+        source.part(lambda first, chunk: np.flatnonzero(place(first, chunk) > 0)),
+        source.part(lambda first, chunk: np.flatnonzero(place(first, chunk) == 0)),
     ]
     for part in parts:
         part.names, part.flat = source.names, source.flat

@@ -213,12 +213,11 @@ class Figures:
                 what = f"{name!r} holds {example}, which may be {group} or {point}"
                 found.refuse(name, what, "--decimal", guess(doubtful, separator))
                 return None
-            thousands = len(doubtful) and mark not in doubtful.iloc[0]
-            if thousands:
-                found.say("thousands marks", name)
-        if mark == ",":
+            if mark == "." and not marks and doubtful.str.contains(".", regex=False).any():
+                found.say("decimal points, as far as can be told", name)
+        if mark == "," and self.cores.str.contains(",").any():
             found.say("decimal commas", name)
-        elif self.marks and self.cores.str.contains(",").any():
+        if self.cores.str.contains("." if mark == "," else ",", regex=False).any():
             found.say("thousands marks", name)
         return mark
 
@@ -233,10 +232,11 @@ class Figures:
         if len(marks) == 1:
             return next(iter(marks))
         sign = "," if "," in doubtful.iloc[0] else "."
-        grouped = len(doubtful) >= FEW and self.cores.str.fullmatch(r"\d{1,3}").any()
-        if sign == ",":  # 987 beside many of 1,234: fractions would not all have three digits
+        small = self.cores.str.fullmatch(r"\d{1,3}").any()  # 987 beside 1,234
+        if sign == ",":  # where there are many, fractions would not all have three digits
+            grouped = small and len(doubtful) >= FEW
             return "." if grouped and not marks and separator == "," else None
-        return None if grouped or separator == ";" or marks else "."
+        return "." if separator in (",", " ") and not small and not marks else None
 
     def one_unit(self, name: str, kind: str | None, found: Found) -> bool:
         """Whether all numbers are in one unit: of money, percent, or another that all carry."""
