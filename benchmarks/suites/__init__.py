@@ -35,6 +35,7 @@ SUITES = {
     "wide": "size:wide",
     "memory": "size:memory",
     "kill": "kill:kill",
+    "mixed": "mixed:mixed",
 }
 
 

@@ -87,7 +87,7 @@ class HingedRows:
             return self
         return replace(self, D=self.D.astype(dtype), part=self.part.astype(dtype))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:  # noqa: ARG002
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         hinges, X = self.hinges, np.empty(self.shape, dtype=dtype or self.dtype)
         X[:, : self.D.shape[1]] = self.D
         H = X[:, self.D.shape[1] :]
