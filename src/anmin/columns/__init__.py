@@ -198,7 +198,7 @@ def fit_category(
     order = np.argsort(-count[: len(known)], kind="stable")[:MOST_SINGLE]
     own = {known[k] for k in order if count[k] >= LEAST_ROWS} if len(known) > 2 else set(known)
     rare = [level for level in known if level not in own]
-    with_means = (len(known) > FEW_LEVELS or len(rare) > 1) and q <= MOST_OUTPUTS
+    with_means = (len(known) > FEW_LEVELS or len(rare) > 1) and 0 < q <= MOST_OUTPUTS
     levels = (*(level for level in known if level in own), *(rare if with_means else ()))
     gaps, pooled = bool(count[-1]), bool(rare) and bool(own or count[-1])
     place, m = places(cells, levels), len(levels)
