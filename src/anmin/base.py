@@ -20,6 +20,7 @@ from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
+from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
@@ -42,7 +43,7 @@ N_NETWORKS = 1  # that are averaged
 HUGE = 1e250  # a penalty that leaves nothing of any network
 
 
-class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(Exports, Compacts, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     def __init__(

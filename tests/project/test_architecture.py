@@ -44,9 +44,10 @@ ALLOWED = {
     # the scikit-learn surface
     "parameters": set(),
     "callbacks": {"history", "network", "sources"},
+    "compact": {"checks", "sources"},
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "network", "solvers", "sources", "status",
+        "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
+        "history", "inspect", "network", "solvers", "sources", "status",
     },
     "estimators": {
         "base", "callbacks", "checks", "model_file", "parameters", "sources",
