@@ -20,6 +20,7 @@ from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
+from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
@@ -52,7 +53,9 @@ NO_USE = (
 )
 
 
-class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(
+    TableRows, Understanding, Compacts, Exports, CallbackSupportMixin, BaseEstimator
+):  # fmt: skip
     """What the regressor and the classifier share."""
 
     _loss: Loss | None = None  # of the last fit; None is the squared error

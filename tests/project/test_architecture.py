@@ -50,9 +50,11 @@ ALLOWED = {
     "parameters": set(),
     "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
+    "compact": {"checks", "sources"},
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "losses", "network", "objective", "rows", "solvers", "sources", "status",
+        "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
+        "history", "inspect", "losses", "network", "objective", "rows", "solvers", "sources",
+        "status",
     },
     "estimators": {
         "base", "callbacks", "checks", "losses", "model_file", "parameters", "rows", "solvers",
