@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -89,6 +91,23 @@ def test_what_cannot_be_written_is_said(given, out, complaint):
     assert done.exit_code == 2
     assert complaint in done.stderr
     assert sorted(path.name for path in given.iterdir()) == ["ball.stl", "disc.svg"]
+
+
+@pytest.mark.parametrize("sizes", [["-u", "8"], ["-u", "8", "-u", "12"]])
+def test_an_interrupt_during_a_fit_ends_the_command(given, sizes, monkeypatch):
+    fit = anmin.ANMINRegressor.fit
+
+    def interrupted(model, *args, **more):  # as the engine does: it goes on with what it has
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return fit(model, *args, **more)
+
+    monkeypatch.setattr(anmin.ANMINRegressor, "fit", interrupted)
+    words = ["shape", str(given / "disc.svg"), "-o", str(given / "disc.html"), *sizes]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 130
+    assert "nothing was written" in done.stderr
+    assert not (given / "disc.html").exists()
 
 
 def test_the_same_seed_gives_the_same_file(given):

@@ -14,8 +14,10 @@ from anmin.network import Network
 from anmin.shapes import (
     Boundary,
     ShapeError,
+    fit_shape,
     mesh_of,
     outline_of,
+    read_shape,
     sample_picture,
 )
 from anmin.shapes.meshes import solid
@@ -164,3 +166,32 @@ def test_a_thin_rod_is_not_cut_off():
     rod = np.linalg.norm(np.column_stack([np.maximum(np.abs(X[:, 0]) - 0.8, 0), X[:, 1:]]), axis=1)
     vertices, _ = mesh_of(fitted(X, rod - 0.1, 64), resolution=60)
     assert np.ptp(vertices[:, 0]) > 1.4
+
+
+# ---- the paper's horse, and a cow ---------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_outline_of_the_horse_is_exact(paper_data):
+    file = paper_data / "SDF" / "Y.csv"
+    mask = np.loadtxt(file, delimiter=",").reshape(232, 315) < 0
+    X, y = sample_picture(mask, 12_000, 0)
+    model = fitted(X, y, 96, max_iter=40)
+    loops = outline_of(model, [X.min(axis=0), X.max(axis=0)])
+    corners = np.concatenate(loops)
+    assert np.abs(model.predict(corners)).max() < 1e-9
+    low, high = corners[:, 0].min() - 0.1, corners[:, 0].max() + 0.1
+    inside = area_by_lines(model, corners, low, high)
+    assert sum(map(area, loops)) == pytest.approx(inside, rel=1e-9)
+    assert inside == pytest.approx(mask.sum(), rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_cow_of_256_units_keeps_its_volume(paper_data, monkeypatch):
+    path = paper_data.parent / "shapes" / "spot.obj"
+    if not path.is_file():
+        pytest.skip("there is no shapes/spot.obj beside the paper's data")
+    monkeypatch.setattr("anmin.shapes.fitting.ITERATIONS", 40)
+    (cow,) = fit_shape(read_shape(path), [256])
+    assert cow.overlap > 0.96
+    assert cow.numbers <= 1281

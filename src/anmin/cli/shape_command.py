@@ -91,8 +91,16 @@ def fitted_shape(
     if kind == ".obj" and boundary.dimension == 2:
         raise InputError("a picture gives no .obj, which is for solids; use .html, .glsl or .c")
     sizes = sorted(set(units or SIZES[boundary.dimension]))
-    with FitProgress() as progress, listening(progress.hear):
-        fitted = fit_shape(boundary, sizes if kind == ".html" else sizes[-1:], seed, progress.begin)
+    sizes = sizes if kind == ".html" else sizes[-1:]
+    with interruptible() as heard, FitProgress() as progress, listening(progress.hear):
+
+        def begin(what: str) -> None:
+            if heard:  # a fit that is interrupted ends with what it has, and so do we
+                raise KeyboardInterrupt
+            progress.begin(what)
+
+        fitted = fit_shape(boundary, sizes, seed, begin)
+        begin("")
     return boundary, fitted
 
 

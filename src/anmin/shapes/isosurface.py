@@ -47,7 +47,8 @@ def mesh_of(model: Any, bounds: Any = None, resolution: int = 96) -> tuple[Array
     >>> from anmin.shapes import mesh_of
     >>> X = np.random.default_rng(0).uniform(-2, 2, size=(2000, 3))
     >>> y = np.linalg.norm(X, axis=1) - 1
-    >>> model = ANMINRegressor(16, lam=1e-6, max_iter=20, random_state=0).fit(X, y)
+    >>> settings = {"lam": 1e-6, "n_networks": 1, "encoding": None, "random_state": 0}
+    >>> model = ANMINRegressor(16, max_iter=20, **settings).fit(X, y)
     >>> vertices, faces = mesh_of(model, resolution=20)
     >>> bool(np.abs(model.predict(vertices)).max() < 1e-9)
     True

@@ -51,7 +51,8 @@ def outline_of(model: Any, bounds: Any = None) -> list[Array]:
     >>> from anmin.shapes import outline_of
     >>> X = np.random.default_rng(0).uniform(-2, 2, size=(2000, 2))
     >>> y = np.linalg.norm(X, axis=1) - 1
-    >>> model = ANMINRegressor(16, lam=1e-6, max_iter=20, random_state=0).fit(X, y)
+    >>> settings = {"lam": 1e-6, "n_networks": 1, "encoding": None, "random_state": 0}
+    >>> model = ANMINRegressor(16, max_iter=20, **settings).fit(X, y)
     >>> (loop,) = outline_of(model)
     >>> bool(np.abs(model.predict(loop)).max() < 1e-9)
     True

@@ -74,7 +74,8 @@ def glsl_source(model: Any, name: str = "shape") -> str:
     >>> from anmin import ANMINRegressor
     >>> from anmin.shapes import glsl_source
     >>> X = np.random.default_rng(0).uniform(-2, 2, size=(500, 2))
-    >>> model = ANMINRegressor(8, lam=1e-4, max_iter=5, random_state=0)
+    >>> settings = {"lam": 1e-4, "n_networks": 1, "encoding": None, "random_state": 0}
+    >>> model = ANMINRegressor(8, max_iter=5, **settings)
     >>> "float disc(vec2 p)" in glsl_source(model.fit(X, np.linalg.norm(X, axis=1) - 1), "disc")
     True
     """
