@@ -46,6 +46,7 @@ from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 NETWORKS = 3  # that are averaged, of the best encoding
+ENOUGH, ENOUGH_TIME = 500, 2.0  # iterations and seconds, for paths of several encodings
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
@@ -176,10 +177,12 @@ class BaseANMIN(
         """How many networks, and behind which encoding.
 
         "auto" is several behind the best of some where held-out rows choose, and one network on the
-        inputs as they are with a penalty, a start or an end of the user's own.
+        inputs as they are with a penalty, a start, an end or a short budget of the user's own.
         """
         alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
-        several = self._chooses(solver) and not alone
+        given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
+        short = any(limit is not None and limit < enough for limit, enough in given)
+        several = self._chooses(solver) and not (alone or short)
         encoding = self.encoding
         if self.n_networks == "auto":
             networks = NETWORKS if several else 1

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import anmin.base as base
-import anmin.solvers.networks as networks
+import anmin.solvers.members as members
 import anmin.solvers.varpro as varpro
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.solvers import Algorithm1, VarPro
@@ -24,7 +24,7 @@ from anmin.sources.draws import Groups
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 60, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "random_state": 0}
-AUTO = {"n_hidden": 6, "random_state": 0}
+AUTO = {"n_hidden": 6, "random_state": 0, "n_networks": 1, "encoding": None}
 ONE, MANY_ROWS = make_data(n=120), make_data(n=1000)
 
 
@@ -62,7 +62,7 @@ def interrupted(model, *data):
         return model.fit(*data)
 
 
-REFIT, REFINE, EXPLORE = (networks, networks.refit), (VarPro, VarPro.improve), (varpro, relocate)
+REFIT, REFINE, EXPLORE = (members, members.refit), (VarPro, VarPro.improve), (varpro, relocate)
 STAGES = {
     "the start of the path": (AUTO, ONE, 2, None),
     "the path": (AUTO, ONE, 25, None),

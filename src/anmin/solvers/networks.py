@@ -22,6 +22,7 @@ from anmin.solvers.linear import ridge_network
 from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined, seen
 from anmin.solvers.path import FACTOR, FEW, PATH_SHARE, first_penalty, held_out_parts, walk
 from anmin.solvers.problem import Problem
+from anmin.solvers.relocate import SAMPLE
 from anmin.solvers.shares import HeldOut, best_shares, side_by_side
 from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.together import together
@@ -40,9 +41,9 @@ def with_networks(
     solver: Solver, problem: Problem, start: Start, search: Search
 ) -> Moves[Conclusion]:  # fmt: skip
     """Choose views and penalties on held-out rows, refine on all rows, and average."""
-    paths = []
+    paths, sample = [], replace(problem, source=few(problem.source, SAMPLE, start.rng))
     for view in search.views:
-        here = seen(problem, view)
+        here = seen(sample, view)
         empty = here.at(here.backend.zeros(here.source.shape[1], 0))
         paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
     splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
