@@ -85,10 +85,11 @@ def load(case: str, seed: int, rows: int | None = None) -> Split:
 
 def tabular_names() -> list[str]:
     """The sets in the folder ANMIN_TABULAR, by name."""
-    return sorted(path.stem for path in _folder("ANMIN_TABULAR", "NAME.npz files").glob("*.npz"))
+    return sorted(path.stem for path in folder("ANMIN_TABULAR", "NAME.npz files").glob("*.npz"))
 
 
-def _folder(variable: str, content: str) -> Path:
+def folder(variable: str, content: str) -> Path:
+    """The folder that a variable of the environment names."""
     where = os.environ.get(variable)
     if not where:
         raise FileNotFoundError(f"Set {variable} to the folder with {content}; it is not set.")
@@ -131,7 +132,7 @@ def _teacher(case: str, seed: int, n: int, d: int, h: int) -> Split:
 
 
 def _tabular(name: str, fold: int) -> Split:
-    path = _folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
+    path = folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
     if not path.is_file():
         known = ", ".join((*CASES, *SIMULATED, "teacher-nN-dD-hH", *tabular_names()))
         raise ValueError(f"There is no case {name!r}; known are {known}.")

@@ -40,6 +40,7 @@ SUITES = {
     "kill": "kill:kill",
     "seconds": "seconds:seconds",
     "shapes": "shapes:shapes",
+    "mixed": "mixed:mixed",
 }
 
 

@@ -335,7 +335,7 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         check_is_fitted(self)
         forward = partial(self._scaling.outputs, self._network)
         names = getattr(self, "feature_names_in_", None)
-        return predict_source(forward, X, names, self.n_features_in_)
+        return predict_source(forward, X, names, self._scaling.n_features, self._columns)
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""

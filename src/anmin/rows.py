@@ -73,8 +73,11 @@ class TableRows:
 
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""
-        self._columns = None
+        model: Any = self
+        self._columns = rows.fit_columns(model.categorical_features)
         self.n_features_in_, self.n_skipped_ = rows.width[0], rows.n_skipped_
+        if self._columns is not None:
+            self.n_features_in_ = len(self._columns.columns)
         if rows.names is not None:
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):

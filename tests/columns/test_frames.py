@@ -238,3 +238,49 @@ def test_strange_cells_and_shapes_are_refused(fitted):
         model.predict(np.array(["a"], dtype=object))
     with pytest.raises(ValueError, match="more than one column 'age'"):
         quick().fit(frame.rename(columns={"town": "age"}), y)
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def test_parquet_files_with_text_and_dates(tmp_path):
+    """The same inputs as a frame, but for the means of the target; predictions from any file."""
+    pytest.importorskip("pyarrow")
+    from anmin.sources import BatchSource, CSVSource, ParquetSource
+
+    frame, y = people()
+    frame["colour"] = frame["colour"].astype("category")
+    frame.assign(y=y).to_parquet(tmp_path / "a.parquet", row_group_size=50)
+    rows = ParquetSource(tmp_path / "a.parquet")
+    model = quick().fit(rows)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert model.n_features_in_ == 5
+    assert {"age is missing", "colour=red", "when: month"} <= set(model._columns.made)
+    np.testing.assert_array_equal(model.predict(rows), model.predict(frame))
+    frame.assign(y=y).to_csv(tmp_path / "a.csv", index=False)
+    in_memory = quick().fit(frame, y)
+    for source in (ParquetSource(tmp_path / "a.parquet"), CSVSource(tmp_path / "a.csv")):
+        np.testing.assert_allclose(in_memory.predict(source), in_memory.predict(frame), rtol=1e-12)
+    model.save(tmp_path / "m.anmin")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m.anmin").predict(rows), model.predict(rows)
+    )
+    with pytest.raises(ValueError, match=r"'town' holds 'town \d+' and no number"):
+        quick().fit(CSVSource(tmp_path / "a.csv", columns=["age", "town"]))
+    with pytest.raises(ValueError, match=r"table with text.*numbers only"):
+        model.predict(BatchSource([(np.zeros((2, 5)), np.zeros(2))]))
+    with pytest.raises(ValueError, match=r"categorical_features needs.*BatchSource"):
+        quick(categorical_features=[0]).fit(BatchSource([(np.zeros((2, 5)), np.zeros(2))]))
+    named = quick(categorical_features=["member", "colour", "town"]).fit(rows)
+    assert "member=True" in named._columns.made
+
+
+def test_dask_names_columns_of_text():
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame, y = people()
+    frame = frame.astype({"colour": "category"})
+    with pytest.raises(ValueError, match=r"\['colour', 'when', 'town'\].*ParquetSource"):
+        quick().fit(
+            dataframe.from_pandas(frame, npartitions=2),
+            dataframe.from_pandas(pd.Series(y), npartitions=2),
+        )

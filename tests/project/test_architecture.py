@@ -21,7 +21,7 @@ ALLOWED = {
     "backends": {"network"},
     "objective": {"backends"},
     "linsolve": {"backends"},
-    "sources": {"backends", "encoding", "network"},
+    "sources": {"backends", "columns", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
     "losses": {"backends", "checks", "sources"},
     # the loop and the solvers

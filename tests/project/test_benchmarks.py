@@ -226,3 +226,23 @@ def test_the_plot_is_a_picture(tmp_path):
     ]
     plot.loss_against_time(runs, str(tmp_path / "loss.png"))
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_mixed_tables(monkeypatch, tmp_path, capsys):
+    """Every model takes raw frames with text and gaps, for numbers and for classes."""
+    rng = np.random.default_rng(0)
+    x, kind = rng.normal(size=90), rng.choice(["a", "b", "c"], 90)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"rownames": range(90), "x": x, "kind": kind})
+    frame.loc[::9, "x"] = np.nan
+    frame.assign(price=x + (kind == "a")).to_csv(tmp_path / "saratoga.csv", index=False)
+    label = np.where(x + (kind == "a") > 0, "s", "t")
+    frame.assign(species=label).to_csv(tmp_path / "penguins.csv", index=False)
+    monkeypatch.setenv("ANMIN_MIXED", str(tmp_path))
+    out = tmp_path / "out.json"
+    line = ["--suite", "mixed", "--cases", "saratoga", "penguins", "--quick", "--json", str(out)]
+    main([*line, "--methods", "default", "hgb", "linear"])
+    found = json.loads(out.read_text())
+    assert [r["method"] for r in found] == ["default", "hgb", "linear"] * 2
+    assert all(r["error"] > 0 for r in found)
+    assert "relative to the best rival" in capsys.readouterr().out

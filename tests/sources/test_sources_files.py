@@ -175,7 +175,7 @@ def test_skipping_is_the_fit_without_them(tmp_path, table):
 
 
 def test_nothing_left(tmp_path):
-    path = write(tmp_path / "a.parquet", x=["low", "high"], y=[1.0, 2.0])
+    path = write(tmp_path / "a.parquet", x=[float("nan")] * 2, y=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"no row with a positive weight \(2 bad ones"):
         model().fit(ParquetSource(path, bad_rows="skip"))
     with pytest.raises(ValueError, match="'x' is nan"):

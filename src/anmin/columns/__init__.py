@@ -35,12 +35,13 @@ from anmin.columns.kinds import (
     calendar,
     places,
 )
-from anmin.columns.target_means import FOLDS, MOST_OUTPUTS, rare_means
+from anmin.columns.target_means import MOST_OUTPUTS, Targets, folds
 
 __all__ = ["PARTS", "CategoryColumn", "Column", "Columns", "DateColumn", "NumberColumn", "Table"]
 
 MOST_SINGLE = 128  # levels of a column that have an input of their own
-LEAST_ROWS = 6  # of such a level
+LEAST_ROWS = 5  # of such a level
+FEW_LEVELS = 4  # up to which means of the target say nothing new
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +130,9 @@ class Columns:
         ['x0', 'x0 is missing', 'x1=b']
         """
         w = np.ones(len(Y)) if weight is None else weight
-        fold = folds(len(Y), groups)
+        targets = Targets(Y, w, folds(len(Y), groups), groups is not None)
         made = [
-            fit_column(*each, Y, w, fold)
+            fit_column(*each, targets)
             for each in zip(table.names, table.columns, table.kinds, strict=True)
         ]
         blocks = [block for _, block in made]
@@ -168,24 +169,15 @@ class Columns:
         return np.hstack([column.block(cells) for column, cells in pairs])
 
 
-def folds(n: int, groups: Any) -> np.ndarray:
-    """A fold for each row, one for all rows of a group."""
-    rng = np.random.RandomState(0)
-    if groups is None:
-        return rng.permutation(n) % FOLDS
-    place = np.unique(np.asarray(groups), return_inverse=True)[1]
-    return rng.permutation(place.max() + 1)[place] % FOLDS
-
-
 def fit_column(
-    name: str, column: Any, kind: str, Y: np.ndarray, w: np.ndarray, fold: np.ndarray
-) -> tuple[Column, np.ndarray]:
+    name: str, column: Any, kind: str, targets: Targets
+) -> tuple[Column, np.ndarray]:  # fmt: skip
     """A column and its inputs for the training rows."""
     if kind == "category":
-        return fit_category(name, column, Y, w, fold)
+        return fit_category(name, column, targets)
     values = plain(column)[0]
     x = numbers(name, values) if kind == "number" else seconds(name, values)
-    counts = w > 0
+    counts = targets.weight > 0
     gaps = bool(np.isnan(x[counts]).any())
     neutral = float(np.nanmedian(x[counts])) if not np.isnan(x[counts]).all() else 0.0
     found: Column = NumberColumn(name, neutral, gaps)
@@ -197,24 +189,25 @@ def fit_column(
 
 
 def fit_category(
-    name: str, column: Any, Y: np.ndarray, w: np.ndarray, fold: np.ndarray
-) -> tuple[CategoryColumn, np.ndarray]:
+    name: str, column: Any, targets: Targets
+) -> tuple[CategoryColumn, np.ndarray]:  # fmt: skip
     """The levels, which of them have an input of their own, and means of the target."""
-    cells = texts(plain(column)[0])
-    known = sorted({cell for cell, counts in zip(cells, w > 0, strict=True) if counts and cell})
-    count = np.bincount(places(cells, tuple(known))[w > 0], minlength=len(known) + 2)
+    cells, counts, q = texts(plain(column)[0]), targets.weight > 0, targets.Y.shape[1]
+    known = sorted({cell for cell, some in zip(cells, counts, strict=True) if some and cell})
+    count = np.bincount(places(cells, tuple(known))[counts], minlength=len(known) + 2)
     order = np.argsort(-count[: len(known)], kind="stable")[:MOST_SINGLE]
     own = {known[k] for k in order if count[k] >= LEAST_ROWS} if len(known) > 2 else set(known)
     rare = [level for level in known if level not in own]
-    with_means = len(rare) > 1 and Y.shape[1] <= MOST_OUTPUTS
+    with_means = (len(known) > FEW_LEVELS or len(rare) > 1) and 0 < q <= MOST_OUTPUTS
     levels = (*(level for level in known if level in own), *(rare if with_means else ()))
     gaps, pooled = bool(count[-1]), bool(rare) and bool(own or count[-1])
     place, m = places(cells, levels), len(levels)
     means = np.empty((m + 2, 0))
     if with_means:
-        means, cross = rare_means(place, (len(own), m), Y, w, fold)
+        means = targets.means(place, m + 2)
     found = CategoryColumn(name, levels, len(own), pooled, gaps, means)
     block = found.rows(place)
     if with_means:
-        block[:, block.shape[1] - Y.shape[1] :] = cross
+        crossed = (place >= len(own)) & (place < m) | targets.grouped
+        block[crossed, block.shape[1] - q :] = targets.cross_fitted(place, m + 2)[crossed]
     return found, block

@@ -184,13 +184,19 @@ def numbers(name: str, values: np.ndarray) -> np.ndarray:
     elif values.dtype.kind in "biuf":
         found = values.astype(np.float64)
     else:
-        found = each(name, values, float, "a number")
+        found = each(name, values, real, "a number")
     if np.isinf(found).any():
         raise ValueError(
             f"X contains infinity in the column {name!r}, row {int(np.isinf(found).argmax())}; "
             "numbers must be finite."
         )
     return found
+
+
+def real(cell: Any) -> float:
+    """A number, or a text that is one, or is true or false."""
+    words = {"true": 1.0, "false": 0.0}
+    return words[cell.lower()] if isinstance(cell, str) and cell.lower() in words else float(cell)
 
 
 def seconds(name: str, values: np.ndarray) -> np.ndarray:

@@ -4,19 +4,54 @@ With w the weight of a level's rows and ȳ the mean of all,
 
     mean = (Σ w y + m ȳ) / (Σ w + m),      m = variance within levels / variance between them
 
-so that a level of few rows is near ȳ. A training row has the mean of its level over the other
-folds: its own y has no part in it.
-
-Levels with an input of their own have no mean: beside that input, what is left of the mean over the
-other folds tells the y of the row's own fold, the higher the lower, and a network would learn that.
+so that a level of few rows is near ȳ. A training row of a rare level has the mean over the other
+folds: its own y has no part in it. A row of a level that has an input of its own has the mean of
+all: beside that input, the mean over other folds would tell the y of the row's own fold, the higher
+the lower, and a network would learn that.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 FOLDS = 5
 MOST_OUTPUTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The targets of the training rows, their weights, and the fold of each."""
+
+    Y: np.ndarray  # (n, q)
+    weight: np.ndarray  # (n,)
+    fold: np.ndarray  # (n,)
+    grouped: bool  # whether folds keep groups together, so that all levels are to be cross-fitted
+
+    def means(self, place: np.ndarray, m: int) -> np.ndarray:
+        """The mean for each of m places: (m, q)."""
+        return level_means(place, m, self.Y, self.weight)
+
+    def cross_fitted(self, place: np.ndarray, m: int) -> np.ndarray:
+        """For each row the mean of its place over the rows of other folds: (n, q)."""
+        found = np.tile(self.weight @ self.Y / self.weight.sum(), (len(self.Y), 1))
+        for k in np.unique(self.fold):
+            some = self.fold != k
+            if self.weight[some].any():
+                means = level_means(place[some], m, self.Y[some], self.weight[some])
+                found[~some] = means[place[~some]]
+        return found
+
+
+def folds(n: int, groups: Any) -> np.ndarray:
+    """A fold for each row, one for all rows of a group."""
+    rng = np.random.RandomState(0)
+    if groups is None:
+        return rng.permutation(n) % FOLDS
+    place = np.unique(np.asarray(groups), return_inverse=True)[1]
+    return rng.permutation(place.max() + 1)[place] % FOLDS
 
 
 def level_means(place: np.ndarray, m: int, Y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -34,35 +69,3 @@ def level_means(place: np.ndarray, m: int, Y: np.ndarray, weight: np.ndarray) ->
     smooth = noise / np.maximum(spread, 1e-3 * (noise + spread) + 1e-300)
     unit = total / rows  # a row's weight
     return grand + sums / np.maximum(own[:, None] + unit * smooth, 1e-300)
-
-
-def cross_fitted(
-    place: np.ndarray, m: int, Y: np.ndarray, weight: np.ndarray, fold: np.ndarray
-) -> np.ndarray:  # fmt: skip
-    """For each row the mean of its place over the rows of other folds: (n, q)."""
-    found = np.empty_like(Y)
-    for k in np.unique(fold):
-        others = fold != k
-        if not weight[others].any():
-            others = np.ones(len(Y), dtype=bool)
-        means = level_means(place[others], m, Y[others], weight[others])
-        found[~others if (fold != k).any() else others] = means[place[fold == k]]
-    return found
-
-
-def rare_means(
-    place: np.ndarray, rare: tuple[int, int], Y: np.ndarray, weight: np.ndarray, fold: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The means for the places `rare` (from, to), ȳ of these for others; and those of the rows.
-
-    Places are followed by one for unknown levels and one for gaps: (to + 2, q) and (n, q).
-    """
-    first, last = rare
-    at = np.flatnonzero((place >= first) & (place < last))
-    own = place[at] - first, last - first, Y[at], weight[at]
-    grand = weight[at] @ Y[at] / weight[at].sum()
-    means = np.tile(grand, (last + 2, 1))
-    means[first:last] = level_means(*own)
-    cross = np.tile(grand, (len(Y), 1))
-    cross[at] = cross_fitted(*own, fold[at])
-    return means, cross

@@ -46,6 +46,8 @@ def read_columns(facts: Facts, arrays: Arrays, d: int) -> Columns | None:
     columns = Columns(tuple(read_column(entry, j, arrays) for j, entry in enumerate(entries)))
     names = [column.name for column in columns.columns]
     require(len(set(names)) == len(names), "two of its columns have one name")
+    same = facts.get("feature_names") in ([], names)
+    require(same, "the names of its columns are not those of its inputs")
     made = len(columns.origin)
     require(made == d, f"its columns make {made} inputs and its network has {d}")
     return columns

@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 
 from anmin.backends import Backend
+from anmin.columns import Columns
 from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import TABLE, Groups, Keep, Part, keys, rule
@@ -56,6 +57,21 @@ class RawSource:
         if have and wanted and have != wanted:
             raise ValueError(f"{self!r} has the columns {have}; the model expects {wanted}.")
         return self.chunks()
+
+    def fit_columns(self, categorical: Any) -> Columns | None:
+        """How text and dates become numbers, from now on; None where all are numbers."""
+        if categorical is None or isinstance(categorical, str):
+            return None
+        raise ValueError(
+            f"categorical_features needs a frame in memory or Parquet files; got {self!r}."
+        )
+
+    def with_columns(self, columns: Columns) -> Self:  # noqa: ARG002
+        """The same source, whose rows are made numbers by a model's columns."""
+        raise ValueError(
+            f"the model was fitted to a table with text, gaps or dates; {self!r} holds numbers "
+            "only. Predict for a frame, a part at a time, or from files."
+        )
 
     @classmethod
     def wraps(cls, X: object) -> bool:  # noqa: ARG003
