@@ -1,5 +1,6 @@
 """`anmin fit` on a table larger than memory: in a stream, to the same network as a source."""
 
+import io
 import json
 
 import numpy as np
@@ -46,22 +47,30 @@ def test_a_large_table_is_streamed_to_the_same_network(run, name):
     facts = json.loads(result.stdout)
     assert (facts["rows_train"], facts["rows_test"]) == (400, 100)
     assert list(facts["rivals"]) == ["the mean", "ridge", "boosted trees"]
-    for words in ("larger than memory", "numbers alone: 'town'", "only count rows: 'n'"):
+    for words in ("larger than memory", "only count rows: 'n'"):
         assert words in result.stderr
+    assert ("numbers alone: 'town'" in result.stderr) == (name == "t.csv")
+    inputs = ["a", "b", "town"] if name == "t.parquet" else ["a", "b"]
     model, table = load_model("t.anmin"), rows()
+    assert list(model.feature_names_in_) == inputs
     held_out = table[::5]
-    miss = model.predict(held_out[["a", "b"]]) - held_out["y"]
+    miss = model.predict(held_out[inputs]) - held_out["y"]
     assert facts["test"]["y"]["mse"] == pytest.approx(np.mean(miss**2))
     table[table.index % 5 > 0].to_parquet("kept.parquet")
-    source = ParquetSource("kept.parquet", target="y", columns=["a", "b"])
+    source = ParquetSource("kept.parquet", target="y", columns=inputs)
     direct = ANMINRegressor(4, lam=1e-3, max_iter=5, random_state=0).fit(source)
-    np.testing.assert_allclose(model.predict(table[["a", "b"]]), direct.predict(table[["a", "b"]]))
+    np.testing.assert_allclose(model.predict(table[inputs]), direct.predict(table[inputs]))
+    said = pd.read_csv(io.StringIO(run("predict", "t.anmin", "t.parquet").stdout))["y"]
+    assert said.tolist() == model.predict(table[inputs]).tolist()
+    assert "unknown" in run("report", "t.anmin", "-d", name).stdout  # whose rows these are
 
 
 def test_rows_with_gaps_are_counted(run):
     table = rows()
     table.loc[7, "a"] = np.nan
-    table.to_parquet("t.parquet")
+    table.to_parquet("t.parquet")  # where there are texts, gaps have a place
+    assert run("fit", "t.parquet", "-t", "y", *QUICK, "--test-size", "0").exit_code == 0
+    table.drop(columns="town").to_parquet("t.parquet")
     result = run("fit", "t.parquet", "-t", "y", *QUICK, "--test-size", "0")
     assert result.exit_code == 0, result.output
     assert "1 rows with gaps were left out" in result.stderr

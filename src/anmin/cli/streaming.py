@@ -1,15 +1,16 @@
 """Tables larger than memory: read anew in each pass, and never held.
 
-The columns are judged on the first rows. Inputs are numbers; texts and dates are left out and
-named, rows with a gap are left out and counted. Every fifth row is held out, and as many of them
-are judged as memory has room for. The network that was tested is the one that is kept: on so many
-rows a fifth more says nothing new.
+The columns are judged on the first rows. From a CSV file inputs are numbers; texts and dates are
+left out and named. Rows with a gap that cannot be filled are left out and counted. Every fifth row
+is held out, and as many of them are judged as memory has room for. The network that was tested is
+the one that is kept: on so many rows a fifth more says nothing new.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from anmin.cli.useless import is_text
 from anmin.sources import Chunk, CSVSource, ParquetSource, RawSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from anmin.base import BaseANMIN
 
 HEAD = 2**23  # bytes of a text that show the same
 SHOWN = 200_000  # rows that show what the columns are, and that judge
@@ -67,10 +68,11 @@ def open_rows(source: str, roles: Roles) -> tuple[RawSource, LabelledRows]:
         raise InputError(f"{name} {error}") from error
     note(f"{name} is larger than memory and is read in a stream; its first "
          f"{len(sheet.table):,} rows show what its columns are")  # fmt: skip
-    drop = [n for n in sheet.columns if n not in roles.targets and not is_number(sheet.table[n])]
+    texts = [n for n in sheet.columns if n not in roles.targets and not is_number(sheet.table[n])]
+    drop = texts if kind == ".csv" else []  # Parquet files say what their texts and dates are
     drop = [n for n in drop if n not in roles.drop and n in (roles.features or sheet.columns)]
     if drop:
-        note(f"left out, as a stream takes numbers alone: {quoted(drop)}")
+        note(f"left out, as a stream of CSV takes numbers alone: {quoted(drop)}")
     chosen = Roles(roles.targets, roles.weight, roles.features, [*roles.drop, *drop], roles.keep)
     rows, classes = assign(sheet, chosen)
     if classes or roles.classify:
@@ -117,13 +119,26 @@ def split_rows(source: RawSource, test_size: float) -> tuple[RawSource, RawSourc
         source.part(lambda first, chunk: np.flatnonzero(place(first, chunk) > 0)),
         source.part(lambda first, chunk: np.flatnonzero(place(first, chunk) == 0)),
     ]
+    made = source.fit_columns("from_dtype")
     for part in parts:
         part.names, part.flat = source.names, source.flat
+        part.fit_columns = lambda categorical: made  # type: ignore[method-assign] # noqa: ARG005
     return parts[0], parts[1]
 
 
-def in_memory(source: RawSource, names: Sequence[str], most: int = SHOWN) -> LabelledRows:
-    """The first rows of a source."""
+def on_made_inputs(model: BaseANMIN) -> BaseANMIN:
+    """The model on the numbers that a source makes of texts and dates."""
+    if model._columns is None:
+        return model
+    plain = copy(model)
+    plain.feature_names_in_ = np.array(model._columns.made, dtype=object)
+    plain.n_features_in_, plain._columns = len(plain.feature_names_in_), None
+    return plain
+
+
+def in_memory(source: RawSource, model: BaseANMIN, most: int = SHOWN) -> LabelledRows:
+    """The first rows of a source, as `model` takes them."""
+    names = model.feature_names_in_
     chunk = Chunk.join([*up_to(source.read(), most)])
     y = chunk.Y[:, 0] if source.flat else chunk.Y
     return LabelledRows(pd.DataFrame(chunk.X, columns=list(names)), y, chunk.w)

@@ -25,7 +25,7 @@ from anmin.cli.progress import FitProgress
 from anmin.cli.rivals import rival_errors
 from anmin.cli.roles import LabelledRows, Roles, assign
 from anmin.cli.schema import FitSummary, Schema, fewest, prints_of, ranges_of
-from anmin.cli.streaming import in_memory, open_rows, split_rows, too_large
+from anmin.cli.streaming import in_memory, on_made_inputs, open_rows, split_rows, too_large
 from anmin.cli.tables import STDIN, read
 from anmin.cli.texts import Reading
 from anmin.engine import listening
@@ -101,24 +101,24 @@ def train_stream(
 ) -> tuple["BaseANMIN", FitSummary]:
     """Fit to a table larger than memory, and test on rows held out."""
     started = perf_counter()
+    source.fit_columns("from_dtype")
     kept, held_out = split_rows(source, test_size) if test_size else (source, None)
     with interruptible() as interrupts, FitProgress() as progress:
         warned = fit(model, kept, progress)
-        some, rivals, test = in_memory(kept, schema.inputs), {}, {}
-        seconds = round(perf_counter() - started, 3)
-        judged = None if held_out is None else in_memory(held_out, schema.inputs)
+        seconds, plain, rivals, test = perf_counter() - started, on_made_inputs(model), {}, {}
+        some = in_memory(kept, plain)
+        judged = None if held_out is None else in_memory(held_out, plain)
         if judged is not None:
-            test = errors(model, judged, schema.targets)
+            test = errors(plain, judged, schema.targets)
             progress.begin("fitting simple models, to compare")
-            rivals = {} if interrupts else rival_errors(model, some, judged, schema.targets)
+            rivals = {} if interrupts else rival_errors(plain, some, judged, schema.targets)
     skipped = getattr(model, "n_skipped_", 0)
     warned += [f"{skipped:,} rows with gaps were left out"] if skipped else []
     for message in dict.fromkeys(warned):
         note(message)
     return model, FitSummary(
         data, kept.tally()[0], 0 if judged is None else len(judged.y), False, bool(interrupts),
-        seconds, errors(model, some, schema.targets), test, rivals, ranges_of(some.X),
-        fewest(prints_of(some)),
+        round(seconds, 3), errors(plain, some, schema.targets), test, rivals, ranges_of(some.X),
     )  # fmt: skip
 
 
