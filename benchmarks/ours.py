@@ -81,6 +81,12 @@ def default(split: Split, _: Budget) -> Fit:
     return fitted(ANMINRegressor(random_state=split.seed), split)
 
 
+def single(split: Split, _: Budget) -> Fit:
+    """One small network on standardised inputs."""
+    model = ANMINRegressor(n_networks=1, encoding=None, random_state=split.seed)
+    return fitted(model, split)
+
+
 def averaged(split: Split, _: Budget) -> Fit:
     """Three networks, over encodings that compete, as one."""
     model = ANMINRegressor(n_networks=3, encoding="auto", random_state=split.seed)

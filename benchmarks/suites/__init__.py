@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from benchmarks.record import Results
+from benchmarks.plot import loss_against_time
+from benchmarks.record import Record, Results
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ SUITES = {
     "time-to-adam": "time_to_adam:time_to_adam",
     "deep": "deep:deep",
     "defaults": "defaults:defaults",
+    "classification": "classification:classification",
+    "losses": "losses:losses",
     "syrk": "speed:syrk",
     "growth": "speed:growth",
     "scaling": "speed:scaling",
@@ -35,6 +38,8 @@ SUITES = {
     "wide": "size:wide",
     "memory": "size:memory",
     "kill": "kill:kill",
+    "seconds": "seconds:seconds",
+    "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
 }
 
@@ -43,3 +48,9 @@ def suite(name: str) -> Callable[[Settings], None]:
     """The function behind a name."""
     module, function = SUITES[name].split(":")
     return getattr(import_module(f"{__name__}.{module}"), function)
+
+
+def picture(name: str) -> Callable[[list[Record], str], None]:
+    """What `--plot` draws: the suite's own picture, or the training loss against time."""
+    own = import_module(f"{__name__}.{SUITES[name].split(':')[0]}")
+    return getattr(own, "picture", loss_against_time)

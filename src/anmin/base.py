@@ -20,13 +20,16 @@ from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
+from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Fit
+from anmin.history import Fit, Units
 from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import Report, report_on
+from anmin.losses import Loss, bound
+from anmin.objective import SQUARED_ERROR, Objective
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.path import FEW, FOLDS
@@ -42,7 +45,7 @@ from anmin.sources.draws import Beside
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
-N_NETWORKS = 1  # that are averaged
+NETWORKS = 3  # that are averaged, of the best encoding
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
@@ -50,8 +53,12 @@ NO_USE = (
 )
 
 
-class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(
+    TableRows, Understanding, Compacts, Exports, CallbackSupportMixin, BaseEstimator
+):  # fmt: skip
     """What the regressor and the classifier share."""
+
+    _loss: Loss | None = None  # of the last fit; None is the squared error
 
     def __init__(
         self,
@@ -64,8 +71,8 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         max_time: float | None = None,
         init: Any = "random",
         standardize: bool = True,
-        n_networks: int = N_NETWORKS,
-        encoding: str | Encoding | None = None,
+        n_networks: int | str = "auto",
+        encoding: str | Encoding | None = "auto",
         categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
@@ -103,15 +110,22 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         budget = self._budget(solver)
         h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
         if self._wants_intervals():
-            one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
-            check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
+            networks, encoding = self._plan(solver)
+            one = networks == 1 and encoding is None
+            check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
+        if self._loss is not None and not solver.any_loss:
+            raise ValueError(
+                f"solver={self.solver!r} minimises the squared error only; use solver="
+                f'"varpro" for loss={self.loss!r}.'
+            )
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(whole, h))
+            start = Start(h, check_random_state(self.random_state), self._start(whole, h, solver))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
-            engine = Engine(budget, whole.source.scaling.y_scale, log)
+            units = Units(whole.source.scaling.y_scale, whole.objective.degree)
+            engine = Engine(budget, units, log)
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
             try:
@@ -140,22 +154,42 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
     ) -> tuple[Problem, Fit]:
         """The fit, on all rows or on those that early_stopping leaves."""
         if self.lam == "auto":
-            search = replace(search, views=self._views(problem, start.rng))
+            encoding = self._plan(solver)[1]
+            search = replace(search, views=self._views(problem, encoding, start.rng))
         if checks.true_or_false("early_stopping", self.early_stopping):
             problem, search, judge = hold_out(problem, search, start.rng)
             engine.held_out = judge.error
             engine.listeners += [judge]
         return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
 
-    def _views(self, problem: Problem, rng: np.random.RandomState) -> list[View]:
+    def _views(
+        self, problem: Problem, encoding: str | Encoding | None, rng: np.random.RandomState
+    ) -> list[View]:  # fmt: skip
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
-        if not self.standardize or self.encoding is None:
+        if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
-        if not isinstance(self.encoding, Encoding):
-            checks.one_of("encoding", self.encoding, ("auto",))
-        return encoded_views(problem.source, self.encoding, rng)
+        return encoded_views(problem.source, encoding, rng)
+
+    def _plan(self, solver: Solver) -> tuple[int, str | Encoding | None]:
+        """How many networks, and behind which encoding.
+
+        "auto" is several behind the best of some where held-out rows choose, and one network on the
+        inputs as they are with a penalty, a start or an end of the user's own.
+        """
+        alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
+        several = self._chooses(solver) and not alone
+        encoding = self.encoding
+        if self.n_networks == "auto":
+            networks = NETWORKS if several else 1
+        else:
+            networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        if encoding is not None and not isinstance(encoding, Encoding):
+            encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
+        if networks > 1 or encoding is not None:
+            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        return networks, encoding
 
     def _wants_intervals(self) -> bool:
         return checks.true_or_false("intervals", getattr(self, "intervals", False))
@@ -167,7 +201,8 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         try:
             columns = self._columns_of_inputs()
             self.feature_importances_ = importances(problem, self._network, columns)
-            self._report = report_on(problem, fit, h)
+            measure = () if self._loss is None else (self._loss.label,)
+            self._report = report_on(problem, fit, h, *measure)
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
         except KeyboardInterrupt:
@@ -186,16 +221,16 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
             params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, whole: Problem, h: int) -> np.ndarray | None:
+    def _start(self, whole: Problem, h: int, solver: Solver) -> np.ndarray | None:
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
-            plain = self.encoding is None and self._scaling.encoding is None
+            plain = self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         A = checks.start(self.init, (d + 1, h))
-        if A is not None and self.encoding is not None and self.lam == "auto":
+        if A is not None and self._plan(solver)[1] is not None:
             raise ValueError(
                 "init is a hidden layer on the inputs themselves, and an encoding makes others of "
                 "them; use encoding=None with it."
@@ -226,9 +261,7 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
-        networks = checks.whole_number("n_networks", self.n_networks, least=1)
-        if networks > 1 or self.encoding is not None:
-            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        networks, _ = self._plan(solver)
         search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
         n, cv = rows.tally()[0], self.cv
         if rows.judge is not None:
@@ -251,24 +284,30 @@ class BaseANMIN(TableRows, Understanding, Exports, CallbackSupportMixin, BaseEst
             max_time = checks.real_number("max_time", max_time, least=0.0)
         if max_iter is not None:
             return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
-        return Budget(solver.default_max_iter(max_time), max_time)
+        return Budget(self._plan(solver)[0] * solver.default_max_iter(max_time), max_time)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        if self._chooses(solver):
+        objective: Objective = SQUARED_ERROR
+        if self._loss is not None:
+            terms = scaling, self.standardize, self._chooses(solver)
+            scaling, objective = bound(self._loss, rows, *terms)
+        elif self._chooses(solver):
             scaling = scaling.unit_target(rows.measured.y)
-        checks.warn_of_units(rows.measured.y.deviation)
+        if self._loss is None:
+            checks.warn_of_units(rows.measured.y.deviation)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
-        size = batch_rows(solver.batch_size, backend, h, d + 1, q)
+        size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
         return Problem(
             rows.on(device).prepared(scaling, backend, size),
             0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, 0.0, HUGE),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
+            objective,
         )
 
     def _warn(self, fit: Fit) -> None:

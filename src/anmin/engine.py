@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.exceptions import ConvergenceWarning
 
-from anmin.history import Listener, Step
+from anmin.history import Listener, Step, Units
 from anmin.moves import Conclusion, Ended, Move, Moves, Spent, Stopped, Visit
 from anmin.status import Status
 
@@ -29,8 +29,14 @@ if TYPE_CHECKING:
     from anmin.checkpoint import Checkpoint
     from anmin.solvers.problem import Point, Problem
 
-# What a solver may tell of a visit, and the power of the unit of y that it is in.
-FACTS = {"frozen_loss": 2.0, "logdet": 0.0, "condition": 0.0, "damping": 0.0, "gradient": 1.5}
+# What a solver may tell of a visit, and which of `Units` it is in.
+FACTS = {
+    "frozen_loss": "loss",
+    "logdet": "",
+    "condition": "",
+    "damping": "",
+    "gradient": "gradient",
+}
 
 
 @dataclass(slots=True)
@@ -100,8 +106,10 @@ class Best:
 class Engine:
     """One fit: budget, history, best point, listeners and checkpoint."""
 
-    def __init__(self, budget: Budget, unit: float = 1.0, log: Checkpoint | None = None) -> None:
-        self.budget, self.unit, self.log = budget, unit, log
+    def __init__(
+        self, budget: Budget, units: Units | None = None, log: Checkpoint | None = None
+    ) -> None:
+        self.budget, self.units, self.log = budget, units or Units(), log
         self.listeners: list[Listener] = list(_listeners.get())
         self.held_out: Callable[[Problem, Point], float] | None = (
             None  # an error that chooses the best
@@ -199,8 +207,8 @@ class Engine:
     def judge(self, stands: Best) -> float:
         """The error on rows held out; the least of them makes the best point."""
         known = self.history[-1] if self.history else None
-        if known is not None and known.loss == stands.point.loss * self.unit**2:
-            return known.held_out_mse / self.unit**2  # nothing new
+        if known is not None and known.loss == stands.point.loss * self.units.loss:
+            return known.held_out_mse / self.units.loss  # nothing new
         assert self.held_out is not None
         error = self.held_out(stands.problem, stands.point)
         if self.best is None or error < self.best.score:
@@ -214,18 +222,20 @@ class Engine:
         enters = move.stage.rows != "part"
         if not enters:
             self.path_steps += 1
-        unit, counts = self.unit, visit.counts
-        known = {name: power for name, power in FACTS.items() if name in visit.facts}
-        facts = {name: float(visit.facts[name]) * unit**power for name, power in known.items()}
+        units, counts = self.units, visit.counts
+        facts = {name: float(visit.facts[name]) for name in FACTS if name in visit.facts}
+        for name in facts:
+            facts[name] *= getattr(units, FACTS[name]) if FACTS[name] else 1.0
         step = Step(
             iteration=len(self.history) if enters else self.path_steps,
-            loss=shown.loss * unit**2, mse=shown.mse * unit**2, held_out_mse=error * unit**2,
-            tried_loss=visit.point.loss * unit**2 if move.stage.monotone else nan,
+            loss=shown.loss * units.loss, mse=shown.mse * units.loss,
+            held_out_mse=error * units.loss,
+            tried_loss=visit.point.loss * units.loss if move.stage.monotone else nan,
             status=visit.status, phase=move.stage.phase, seconds=seconds,
             flips=nan if counts is None else counts.flip_share,
             dead=0 if counts is None else counts.dead,
             cells=0 if counts is None else int(counts.cells),
-            lam=move.problem.lam * unit, share=self.budget.used(seconds)[0], **facts,
+            lam=move.problem.lam * units.lam, share=self.budget.used(seconds)[0], **facts,
         )  # fmt: skip
         if enters:
             self.history.append(step)
@@ -235,7 +245,7 @@ class Engine:
         """Tell the listeners; how to end, where one of them asks for it."""
         if not self.listeners:
             return None
-        self.told, network = problem, problem.network(shown).scaled(self.unit)
+        self.told, network = problem, problem.network(shown).scaled(self.units.y)
         answers = [hear(step, network) for hear in self.listeners]  # every one hears
         asked = [Status.INTERRUPTED if answer is True else answer for answer in answers if answer]
         return asked[0] if asked else None
@@ -247,7 +257,7 @@ class Engine:
         if stands is None:
             raise TypeError("moves ended without a point; yield a Move before you conclude.")
         if not self.history:  # interrupted while lam was chosen, or before the first record
-            loss, mse = (v * self.unit**2 for v in (stands.point.loss, stands.point.mse))
+            loss, mse = (v * self.units.loss for v in (stands.point.loss, stands.point.mse))
             self.history = [Step(0, loss, mse, seconds=self.budget.seconds)]
         if best is None:
             return stands.problem, stands.point

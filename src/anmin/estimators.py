@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,34 @@ from sklearn.utils.validation import _check_sample_weight
 from anmin import checks
 from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
+from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
+from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
 from anmin.rows import training_matrix, training_table, with_judge
+from anmin.solvers import solver_object
 from anmin.sources import (
+    RawSource,
     counting_rows,
     is_source,
     open_source,
     pick,
     without_gaps,
 )
+from anmin.sources.draws import draw
 
+LOG_LOSS = Logistic.name
+BEND = 1.35  # robust deviations of what is left over, from which Huber's loss is straight
+FIRST_LOOK = 2000  # rows that what is left over is measured on
 SHARPEST = 8.0  # training scores flatter a network; sharper than this they are not believed
+
+
+def in_order(f: Any) -> Any:
+    """Quantiles of one target in ascending order, which cannot make their loss larger."""
+    return np.sort(f, axis=1) if isinstance(f, np.ndarray) else f.map_blocks(np.sort, axis=1)
+
+
+RESPONSES: dict[str, Callable[[Any], Any]] = {"exp": np.exp, "sort": in_order}
 
 
 @storable
@@ -36,6 +53,14 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     Minimises the mean squared error plus lam times the squared weights by solving least-squares
     problems, with the firing pattern of the hidden units held fixed in each of them.
     {PARAMETERS}
+    loss : "squared_error", "huber", "absolute_error", "quantile", "poisson", "gamma" or a loss
+        object, default="squared_error"
+        What is minimised beside the penalty, and judged on held-out rows. Names are scikit-learn's;
+        `anmin.losses` has the objects, such as Huber(delta=2.0), and docs/extend/loss.md says how
+        to write one. "poisson" and "gamma" predict exp of the network.
+    quantile : float or list of floats, default=None
+        With loss="quantile": the quantile, or several in ascending order, which then are columns of
+        the predictions and do not cross. None is the median.
     intervals : bool, default=False
         Keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
         several, or larger ones with an encoding, take the held-out error for what they leave out.
@@ -51,8 +76,18 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     """
 
     @extended(BaseANMIN)
-    def __init__(self, n_hidden: int | str = 64, *, intervals: bool = False, **shared: Any) -> None:
+    def __init__(
+        self,
+        n_hidden: int | str = 64,
+        *,
+        loss: str | Loss = SQUARED,
+        quantile: Any = None,
+        intervals: bool = False,
+        **shared: Any,
+    ) -> None:
         super().__init__(n_hidden, **shared)
+        self.loss = loss
+        self.quantile = quantile
         self.intervals = intervals
 
     @with_callbacks
@@ -73,6 +108,7 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
             checks.in_memory(X, X_val=X_val, y_val=y_val, groups=groups)
             self._note_source(rows)
             self._one_dimensional = rows.flat
+            self._set_loss(rows)
             self._fit(rows, X, y)
             return self
         checks.dense_target(y)
@@ -84,11 +120,28 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
         numbers = training_matrix(self, table, Y, weight, groups)
         rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, targets(y_val))
+        self._set_loss(rows)
         self._fit(rows, X if self._columns else numbers, y, weight, groups)
         return self
 
+    def _set_loss(self, rows: RawSource) -> None:
+        """The loss of this fit, with numbers that depend on the rows."""
+        loss = regression_loss(self.loss, self.quantile)
+        if loss is not None and self._wants_intervals():
+            raise ValueError(f'intervals=True needs loss="squared_error"; got {self.loss!r}.')
+        if isinstance(loss, Quantile) and len(loss.levels) > 1:
+            if rows.width[1] > 1:
+                raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
+            self._one_dimensional = False
+        if isinstance(loss, Huber) and loss.delta is None:
+            loss = Huber(BEND * left_over(rows, self.max_time, self.slope))
+        self._loss = loss
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The outputs for X: (n,) when y had one axis, else (n, q).
+        """The predictions for X: (n,) when y had one axis, else (n, q).
+
+        They are what the loss is a loss of: means, medians, quantiles (a column each where several
+        were asked for, in ascending order) or rates.
 
         X may be a source, read in a stream, or a Dask collection, for which they are lazy. With
         `return_std`, also the standard deviation of a new observation at each of them; the model
@@ -97,6 +150,8 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         if return_std:
             return self._predict_with_std(X)
         scores = self._scores(X)
+        if self._loss is not None and self._loss.link != "identity":
+            scores = RESPONSES[self._loss.link](scores)
         return scores[:, 0] if self._one_dimensional else scores
 
     def _predict_with_std(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -118,10 +173,15 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
 class ANMINClassifier(ClassifierMixin, BaseANMIN):
     __doc__ = f"""A two-layer ReLU network for classification, trained analytically.
 
-    Least squares on one-hot targets (one 0/1 target for two classes), through the same core as
-    the regressor. `predict_proba` is a softmax of the outputs times one temperature, which is
-    chosen by the log-loss on the training rows but never sharper than 8.
+    Minimises the log-loss: `predict_proba` is the logistic function of one output for two classes,
+    and the softmax of an output a class for more. Several networks are averaged in these outputs,
+    with shares chosen by the log-loss on held-out rows.
     {PARAMETERS}
+    loss : "auto", "log_loss" or "squared_error", default="auto"
+        "auto" is "log_loss", but for a solver that knows the squared error only, as "anmin" does.
+        "squared_error" is least squares on one-hot targets (one 0/1 target for two classes), which
+        is faster. `predict_proba` is then a softmax of the outputs times one temperature, chosen by
+        the log-loss on the training rows but never sharper than 8.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into `sample_weight`.
     {ATTRIBUTES}
@@ -138,9 +198,15 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
 
     @extended(BaseANMIN)
     def __init__(
-        self, n_hidden: int | str = 64, *, class_weight: Any = None, **shared: Any
+        self,
+        n_hidden: int | str = 64,
+        *,
+        loss: str = "auto",
+        class_weight: Any = None,
+        **shared: Any,
     ) -> None:
         super().__init__(n_hidden, **shared)
+        self.loss = loss
         self.class_weight = class_weight
 
     @with_callbacks
@@ -165,28 +231,48 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
         Y = one_hot(y, self.classes_)
+        squares = self._squares()
+        two = len(self.classes_) == 2
+        self._loss = None if squares else Logistic() if two else Softmax()
         checks.positive_weights(weight)
         groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
         numbers = training_matrix(self, table, Y, weight, groups)
         Y_val = None if y_val is None else one_hot(y_val, self.classes_)
         rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, Y_val)
         self._fit(rows, X if self._columns else numbers, y, weight, groups)
-        label = np.searchsorted(self.classes_, y)
-        scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
-        self._temperature = temperature(scores, label, weight)
+        self._temperature = 0.5 if two else 1.0  # the softmax of (−f/2, f/2) is logistic
+        if squares:
+            label = np.searchsorted(self.classes_, y)
+            scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
+            self._temperature = temperature(scores, label, weight)
         return self
+
+    def _squares(self) -> bool:
+        """Whether the loss is the squared error."""
+        if checks.one_of("loss", self.loss, ("auto", LOG_LOSS, SQUARED)) == "auto":
+            return not solver_object(self.solver).any_loss
+        return self.loss == SQUARED
+
+    @property
+    def _middle(self) -> float:
+        """The output of one network that says nothing for or against a class."""
+        return 0.5 if self._loss is None else 0.0
 
     def _class_scores(self, scores: np.ndarray) -> np.ndarray:
         """One score for each class: (n, n_classes)."""
-        return np.hstack([1 - scores, scores]) if len(self.classes_) == 2 else scores
+        two = len(self.classes_) == 2
+        return np.hstack([2 * self._middle - scores, scores]) if two else scores
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs minus 1/2: (n,) for two classes, else (n, n_classes)."""
-        scores = self._scores(X) - 0.5
+        """Log-odds of the second of two classes, (n,); else of each class, (n, n_classes).
+
+        With loss="squared_error", outputs minus 1/2.
+        """
+        scores = self._scores(X) - self._middle
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities: a softmax of the outputs times one temperature."""
+        """Class probabilities."""
         return softmax(getattr(self, "_temperature", 1.0) * self._class_scores(self._scores(X)))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -228,6 +314,22 @@ def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) 
         share = np.bincount(label, weights=weight[weight > 0])
         class_weight = dict(zip(classes, share.sum() / (len(classes) * share), strict=True))
     return weight * compute_sample_weight(class_weight, y)
+
+
+def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
+    """A robust deviation of y from a small network of least absolute error, on rows held out."""
+    n = rows.tally()[0]
+    some = rows.gather(draw(n, min(n, FIRST_LOOK), np.random.RandomState(0))).chunk
+    fit, judge = (some.select(slice(start, None, 2)) for start in (0, 1))
+    if not len(judge):
+        return 1.0
+    first = ANMINRegressor(
+        32, loss="absolute_error", slope=slope, cv=1, random_state=0,
+        max_time=None if max_time is None else max_time / 5,
+    )  # fmt: skip
+    first.fit(fit.X, fit.Y, fit.w)
+    weight = np.ones(len(judge)) if judge.w is None else judge.w
+    return spread(judge.Y - first.predict(judge.X).reshape(judge.Y.shape), weight)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

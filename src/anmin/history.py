@@ -16,7 +16,7 @@ class Step:
 
     iteration: int
     loss: float
-    mse: float  # the data term: mean over rows, summed over outputs
+    mse: float  # the data term: mean of the loss over rows, summed over outputs
     frozen_loss: float = nan  # after the hidden step, with the pattern and the output layer held
     logdet: float = nan  # ln|M + lam I|; NaN where M is not formed
     condition: float = nan  # of M + lam I, estimated in the 1-norm
@@ -34,12 +34,35 @@ class Step:
     share: float = nan  # of the budget that is used
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What the numbers of a problem are worth to the user, whose y it has in units of `y`.
+
+    The factor is shared between both layers, so that the penalty has the unit of y itself.
+    """
+
+    y: float = 1.0
+    degree: float = 2.0  # of the loss
+
+    @property
+    def loss(self) -> float:
+        return self.y**self.degree
+
+    @property
+    def lam(self) -> float:
+        return self.y ** (self.degree - 1)
+
+    @property
+    def gradient(self) -> float:
+        return self.y ** (self.degree - 0.5)
+
+
 Listener = Callable[[Step, Network], bool | Status | None]  # True, or a Status, ends the fit
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """The network at one penalty; errors are mean squares in the units of y."""
+    """The network at one penalty; errors are mean squares, or means of the loss, in units of y."""
 
     lam: float
     train_mse: float

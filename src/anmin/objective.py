@@ -26,11 +26,21 @@ class Objective(Protocol):
     def least_squares(self) -> bool:
         """Whether it is quadratic, with the same weight for every entry: sums replace passes."""
 
+    @property
+    def degree(self) -> float:
+        """It has the unit of y to this power."""
+
+    def near(self, level: float) -> Objective:
+        """The same where its mean has come down to `level`; only directions may depend on that."""
+
     def value(self, Y: Array, F: Array, root: Array) -> float: ...
 
     def residual(self, Y: Array, F: Array, root: Array) -> Array: ...
 
     def weights(self, Y: Array, F: Array, root: Array) -> Array | None: ...
+
+    def terms(self, Y: Array, F: Array, root: Array) -> tuple[float, Array, Array]:
+        """All three at once, weights as an array in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,13 @@ class SquaredError:
     def least_squares(self) -> bool:
         return True
 
+    @property
+    def degree(self) -> float:
+        return 2.0
+
+    def near(self, level: float) -> SquaredError:  # noqa: ARG002
+        return self
+
     def value(self, Y: Array, F: Array, root: Array) -> float:
         R = self.residual(Y, F, root)
         return float((R * R).sum())
@@ -57,6 +74,10 @@ class SquaredError:
 
     def weights(self, Y: Array, F: Array, root: Array) -> None:  # noqa: ARG002
         return None
+
+    def terms(self, Y: Array, F: Array, root: Array) -> tuple[float, Array, Array]:
+        R = self.residual(Y, F, root)
+        return self.value(Y, F, root), R, weights_of(self, Y, F, root)
 
 
 SQUARED_ERROR = SquaredError()

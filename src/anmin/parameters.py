@@ -39,7 +39,8 @@ PARAMETERS = """
         paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details:
         tolerance, random starts, precision, rows at a time.
     max_iter : int, default=None
-        Iterations: 30 for "anmin"; damped steps for "varpro", 1,000, or no limit with `max_time`.
+        Iterations: 30 for "anmin"; damped steps for "varpro", 1,000 a network, or no limit with
+        `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
     init : "random" or array of shape (n_features + 1, n_hidden), default="random"
@@ -47,12 +48,14 @@ PARAMETERS = """
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.
-    n_networks : int, default=1
+    n_networks : int or "auto", default="auto"
         Networks that are fitted, without another part of the rows each, and averaged into one
-        network (with lam="auto" only). Three are more accurate than one in most cases.
-    encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
-        "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
-        decide (with lam="auto" only; standardize=False switches it off).
+        network. "auto" is three where held-out rows choose `lam`; one with a `lam`, `init`,
+        `warm_start`, `early_stopping` or solver of your own, which leaves Eq. (1) as it is.
+    encoding : "auto", None or an `anmin.encoding.Encoding`, default="auto"
+        "auto" clips the inputs, cuts them at quantiles, and lets held-out rows decide which of
+        that to use; under the same condition (standardize=False switches it off). None leaves
+        them as they are. n_networks=1, encoding=None is one small network.
     categorical_features : "from_dtype", None, names, numbers or mask, default="from_dtype"
         Columns that hold categories: by their types (text, pandas' and polars' categories,
         Arrow's dictionaries), or those that are named. Dates become numbers and parts of the

@@ -10,6 +10,7 @@ from conftest import make_data, make_problem
 from sklearn.exceptions import ConvergenceWarning
 
 from anmin.engine import Budget, Engine, listening
+from anmin.history import Units
 from anmin.moves import Conclusion, Move, Spent, Stage, Stopped, Visit
 from anmin.status import Status
 
@@ -228,7 +229,7 @@ def test_what_is_found_on_a_part_of_the_rows_leaves_no_record():
 
 def test_records_are_in_the_units_of_y():
     networks = []
-    engine = Engine(Budget(), unit=10.0)
+    engine = Engine(Budget(), Units(10.0))
     engine.listeners = [lambda step, network: networks.append(network)]
     facts = {"frozen_loss": 2.0, "gradient": 3.0, "damping": 0.5, "stuck": 1.0}
     engine.run(iter_of(move(4, **facts)))

@@ -20,7 +20,7 @@ from anmin.solvers.early import EarlyStopping
 from anmin.solvers.frozen import FormedLayer
 from anmin.solvers.levenberg import Descent
 from anmin.solvers.relocate import relocate
-from anmin.sources.draws import random_folds
+from anmin.sources.draws import Groups
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 60, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "random_state": 0}
@@ -175,7 +175,7 @@ def test_early_stopping_keeps_what_the_rows_held_out_prefer(press):
     errors = [step.held_out_mse for step in model.history_]
     assert len(errors) == 9
     assert np.argmin(errors) < 8  # it had begun to follow the noise
-    _, out = random_folds(len(X), 0.2, 1, np.random.RandomState(0))[0]
+    _, out = Groups.of(np.arange(len(X))).folds(0.2, 1, np.random.RandomState(0))[0]
     mse = np.mean((model.predict(X[out]) - y[out]) ** 2)
     assert mse == pytest.approx(min(errors), rel=1e-9)
 

@@ -1,6 +1,7 @@
 """Properties that hold for any small problem, searched by hypothesis."""
 
 import numpy as np
+import pytest
 from conftest import in_solver
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from anmin import ANMINClassifier, ANMINRegressor
 
+pytestmark = pytest.mark.filterwarnings("ignore:The outputs have deviations")  # so be it
 NUMBERS = st.floats(-100, 100).map(lambda v: v if abs(v) > 1e-150 else 0.0)
 
 

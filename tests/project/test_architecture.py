@@ -23,6 +23,7 @@ ALLOWED = {
     "linsolve": {"backends"},
     "sources": {"backends", "columns", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
+    "losses": {"backends", "checks", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
@@ -36,10 +37,12 @@ ALLOWED = {
     },
     # what is made of a fit
     "inspect": {
-        "backends", "history", "linsolve", "network", "objective", "solvers", "sources", "status", "sums",
+        "backends", "history", "linsolve", "network", "objective", "solvers", "sources",
+        "status", "sums",
     },
     "model_file": {
-        "columns", "encoding", "files", "history", "inspect", "network", "solvers", "sources",
+        "columns", "encoding", "files", "history", "inspect", "losses", "network", "solvers",
+        "sources",
         "status",
     },
     "export": {"columns", "encoding", "files", "model_file", "network"},
@@ -47,21 +50,25 @@ ALLOWED = {
     "parameters": set(),
     "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
+    "compact": {"checks", "sources"},
     "base": {
-        "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "network", "rows", "solvers", "sources", "status",
+        "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
+        "history", "inspect", "losses", "network", "objective", "rows", "solvers", "sources",
+        "status",
     },
     "estimators": {
-        "base", "callbacks", "checks", "model_file", "parameters", "rows", "sources",
+        "base", "callbacks", "checks", "losses", "model_file", "parameters", "rows", "solvers",
+        "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows
     "datasets": set(),
     "plotting": set(),
     "demo": {"__init__", "datasets", "engine", "files"},
+    "shapes": {"__init__", "export", "network"},
     "cli": {
         "__init__", "base", "demo", "engine", "export", "files", "history", "inspect",
-        "model_file", "network", "plotting",
+        "model_file", "network", "plotting", "shapes", "sources",
     },
     "__main__": {"cli"},
 }  # fmt: skip

@@ -18,7 +18,7 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
 )
 ON_CPU = [name for name in methods.METHODS if name not in methods.ON_CARD]
-SLOW_IMPORTS = {"torch-lm"}  # it brings in lightning: many seconds
+SLOW_IMPORTS = {"torch-lm", "realmlp", "tabm"}  # they bring in lightning: many seconds
 
 
 def test_a_case_is_a_function_of_its_name_and_seed():
@@ -96,12 +96,56 @@ def test_time_to_reach_a_loss():
     assert table.reach({"curve": curve}, {"seconds": 2.0, "train_mse": 3.0}) == pytest.approx(10)
 
 
-def test_ranks_and_paired_errors_of_the_defaults():
-    rmse = {"default": np.array([1.1, 1.3]), "mlp-adam": np.array([1.0, 1.0]), "hgb": np.ones(2)}
-    ratio, error = defaults.behind(rmse)
-    assert ratio == pytest.approx(1.2)
-    assert error == pytest.approx(0.1)
-    assert defaults.ranks({"set": rmse}, list(rmse)) == {"default": 3, "mlp-adam": 1, "hgb": 1}
+def runs_of(**errors):
+    """Records of one set: RMSE by method, a number a fold, each run a second."""
+    return [
+        {"case": "set", "method": name, "seed": k, "seconds": 1.0, "test_mse": rmse**2}
+        for name, folds in errors.items()
+        for k, rmse in enumerate(folds)
+    ]
+
+
+def test_methods_are_compared_on_the_folds_that_both_have():
+    runs = runs_of(default=[1.0, 3.0], catboost=[2.0, 2.0], realmlp=[0.8])
+    sets = defaults.errors_by_set(runs)
+    assert defaults.ratios(sets, "default", "catboost") == pytest.approx([1.0])
+    assert defaults.ratios(sets, "default", "realmlp") == pytest.approx([1.25])
+    assert defaults.clearly_worse(sets, "default") == ["set"]
+    assert defaults.clearly_worse(sets, "realmlp") == []
+    assert defaults.seconds_over(runs, "default", "realmlp") == 1.0
+
+
+def test_each_of_ours_is_ranked_among_the_rivals_alone():
+    runs = runs_of(default=[1.0], single=[0.9], catboost=[0.95], hgb=[2.0])
+    sets = defaults.errors_by_set(runs)
+    places = {name: defaults.mean_rank(sets, name, sets["set"]) for name in sets["set"]}
+    assert places == {"default": 2, "single": 1, "catboost": 1, "hgb": 3}
+
+
+def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
+    out, done = tmp_path / "out.jsonl", []
+    train = runner.train
+    monkeypatch.setattr(runner, "train", lambda *a: done.append(a[0]) or train(*a))
+    monkeypatch.setattr(runner, "warm_up", lambda *_, **__: None)
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    line = ["--suite", "defaults", "--cases", TINY, "--folds", "1", "--json", str(out), "--methods"]
+    main([*line, "hgb"])
+    with out.open("a") as file:
+        file.write('{"case": "cut o')
+    main([*line, "hgb", "default", "catboost"])
+    assert done == ["hgb", "default", "catboost"]
+    assert "catboost needs catboost, which is not installed" in capsys.readouterr().out
+    main([*line, "hgb", "default"])
+    assert done == ["hgb", "default", "catboost"]
+    monkeypatch.setattr(runner, "code_version", lambda: "another")
+    main([*line, "hgb", "default"])
+    assert done == ["hgb", "default", "catboost", "default"]
+
+
+def test_the_dots_of_the_defaults_are_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    defaults.picture(runs_of(default=[1.0], hgb=[2.0]), str(tmp_path / "dots.png"))
+    assert (tmp_path / "dots.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

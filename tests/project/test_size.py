@@ -8,8 +8,8 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 95, 14_300
-LONGEST_FILE, LONGEST_FUNCTION = 330, 40
+MOST_FILES, MOST_LINES = 125, 18_900
+LONGEST_FILE, LONGEST_FUNCTION = 370, 40
 
 
 def lines(file):

@@ -103,5 +103,5 @@ def test_splits_keep_to_the_rows_that_are_left():
 
 def test_a_row_alone_cannot_be_held_out():
     problem = make_problem(np.ones((1, 1)), np.ones(1))
-    with pytest.raises(ValueError, match="needs two or more; got one row"):
+    with pytest.raises(ValueError, match="needs two different ones; got one row"):
         hold_out(problem, Search(), np.random.RandomState(0))

@@ -104,7 +104,7 @@ ROWS = 32  # whose units stay in the nearest cache, beside the table of one inpu
 
 
 def add_hinges(P, root, place, part, first, size, V):  # type: ignore[no-untyped-def]
-    """P[i] += root_i Σ_j (Σ_{k < place_ij} V_j[k] + part_ij V_j[place_ij]), V_j from row first_j."""
+    """P[i] += root_i Σ_j (Σ_{k < place_ij} V_j[k] + part_ij V_j[place_ij]): rows of V by input."""
     n, h = P.shape
     C = np.zeros_like(V)  # sums of the rows before
     for j in range(len(first)):

@@ -46,6 +46,10 @@ class NumpyBackend:
         return usable_cores() if self.threads is None else self.threads
 
     @property
+    def side_by_side(self) -> int:
+        return self.workers
+
+    @property
     def working(self) -> int:
         return WORKING
 
@@ -70,9 +74,9 @@ class NumpyBackend:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def double(self, values: npt.ArrayLike) -> np.ndarray:
-        if isinstance(values, np.ndarray) or not hasattr(values, "hinges"):
-            return np.asarray(values, dtype=np.float64)
-        return values.astype(np.float64)  # rows with hinges stay as they are
+        if hasattr(values, "hinges"):  # rows with hinges stay as they are
+            return values.astype(np.float64)  # type: ignore[union-attr]
+        return np.asarray(values, dtype=np.float64)
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return values
@@ -229,17 +233,6 @@ class NumpyBackend:
             return np.count_nonzero(F, axis=0), int(np.count_nonzero(before != F))
         fired = np.zeros(F.shape[1], dtype=np.intp)
         return fired, compiled.count(F, before, fired)
-
-    def place(self, along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """For each row of `along` (k, n) the value at which a share `level` of the odds lies."""
-        compiled = kernels()
-        if compiled is not None:
-            return compiled.place(along, odds, level)
-        order = along.argsort(axis=1)
-        reached = odds[order].cumsum(axis=1)
-        row = (reached < level[:, None] * reached[:, -1:]).sum(axis=1)
-        k = np.arange(len(along))
-        return along[k, order[k, row]]
 
     # ---- symmetric systems ----------------------------------------------------------------
 

@@ -33,6 +33,10 @@ class Backend(Protocol):
         """Bytes of prepared rows that may be kept beside the input."""
 
     @property
+    def side_by_side(self) -> int:
+        """Threads that may use it at a time."""
+
+    @property
     def looks_up(self) -> bool:
         """Whether products with hinges go through tables, and not through a matrix."""
 

@@ -34,6 +34,7 @@ class TorchBackend:
         return 2**28
 
     looks_up = False
+    side_by_side = 1
 
     def single(self) -> TorchBackend:
         return TorchBackend(str(self.device), "float32")

@@ -3,9 +3,9 @@
 Every export computes the network on raw inputs: standardisation is folded into the first layer,
 before which stands the encoding where there is one. An estimator needs nothing else.
 
-A regressor exports its outputs, (n, q). A classifier exports its decision values to PyTorch and C
-(outputs minus 1/2: one column for two classes, whose sign decides, else one a class, whose largest
-decides) and probabilities to ONNX.
+A regressor exports its predictions, (n, q). A classifier exports its decision values to PyTorch and
+C (one column for two classes, whose sign decides, else one a class, whose largest decides) and
+probabilities to ONNX.
 
 An export is one module that registers an `Export`; the list at the end of this file names the
 modules. The methods `to_NAME` of the estimators and `anmin export --to NAME` come from `EXPORTS`.
@@ -129,8 +129,14 @@ def raw_network(model: Any, dtype: str = "float64") -> Network:
     if network.A.shape[1] == 0:
         p, q = len(network.A), len(network.b0)
         network = replace(network, A=np.zeros((p, 1)), B=np.zeros((1, q)))
-    shift = 0.5 if hasattr(model, "classes_") else 0.0
+    shift = model._middle if hasattr(model, "classes_") else 0.0
     return in_dtype(network.fold(s.x_mean, s.x_scale, s.y_mean - shift), dtype)
+
+
+def link_of(model: Any) -> str:
+    """What makes predictions of outputs: "identity", "exp" or "sort"; see `losses/loss.py`."""
+    loss = model._loss
+    return "identity" if loss is None or hasattr(model, "classes_") else loss.link
 
 
 @dataclass(frozen=True, slots=True)

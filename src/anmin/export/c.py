@@ -19,7 +19,7 @@ import numpy as np
 
 from anmin.columns import Columns
 from anmin.encoding import CLIP, FAR
-from anmin.export import EncodingArrays, Export, cost, raw_columns, raw_network, register
+from anmin.export import EncodingArrays, Export, cost, link_of, raw_columns, raw_network, register
 from anmin.export.c_columns import table_values
 from anmin.files import PathLike, write_atomically
 
@@ -34,8 +34,8 @@ FILE = Template("""\
    y  $outputs $meaning
 
    Cost: $parameters numbers ($bytes bytes of constants), at most $multiply_adds multiply-adds a
-   call, $stack variables on the stack. No allocation, no library, no state. */
-
+   call, $stack variables on the stack. No allocation, no library$but, no state. */
+$include
 #define ${NAME}_INPUTS $inputs
 #define ${NAME}_HIDDEN $hidden
 #define ${NAME}_OUTPUTS $outputs
@@ -73,8 +73,25 @@ $encode
         for (k = 0; k < ${NAME}_OUTPUTS; k++)
             y[k] += s * ${name}_v[j][k];
     }
-}
+$link}
 $after""")
+
+LINKS = {
+    "identity": "",
+    "exp": """\
+    for (k = 0; k < ${NAME}_OUTPUTS; k++)
+        y[k] = $exp(y[k]);
+""",
+    "sort": """\
+    for (k = 1; k < ${NAME}_OUTPUTS; k++) {
+        $real t = y[k];
+
+        for (j = k; j > 0 && y[j - 1] > t; j--)
+            y[j] = y[j - 1];
+        y[j] = t;
+    }
+""",
+}
 
 TABLES = Template("""\
 #define ${NAME}_HINGES $hinges
@@ -186,6 +203,10 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
         "V": "\n".join(braces(row, end) for row in network.B), "v0": numbers(network.b0, end),
         "negative": slope if network.slope else "continue",
     }  # fmt: skip
+    link = link_of(model)
+    exp = link == "exp"
+    values |= {"include": "\n#include <math.h>\n" if exp else "", "but": " but exp" if exp else ""}
+    values["link"] = Template(LINKS[link]).substitute(values, exp=f"exp{end}")
     values |= PLAIN if columns is None else encoding_values(columns, values, end)
     values |= row_values(model._columns, values, end)
     if not hasattr(model, "classes_"):

@@ -1,6 +1,6 @@
 """A fitted network for other frameworks: as a PyTorch module or program, and as an ONNX file.
 
-    X (rows, d) ─ (encoding) ─ Gemm ─ Relu ─ Gemm ─▶ y                    regressor
+    X (rows, d) ─ (encoding) ─ Gemm ─ Relu ─ Gemm ─ (Exp or TopK) ─▶ y    regressor
                                              └─ Softmax ─▶ probabilities  classifier
                                              └─ ArgMax  ─▶ index
 
@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anmin.encoding import CLIP, FAR
-from anmin.export import EncodingArrays, Export, in_dtype, raw_columns, raw_network, register
+from anmin.export import (
+    EncodingArrays,
+    Export,
+    in_dtype,
+    link_of,
+    raw_columns,
+    raw_network,
+    register,
+)
 from anmin.export.onnx_columns import ML_OPSET, behind_columns
 from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
@@ -62,7 +70,8 @@ def onnx_graph(model: Any, dtype: str) -> Any:
     classify, network = hasattr(model, "classes_"), raw_network(model)
     if classify:
         network = logits(network, model._temperature)
-    graph = make_graph(in_dtype(network, dtype), raw_columns(model, dtype), dtype, classify)
+    last = "class" if classify else link_of(model)
+    graph = make_graph(in_dtype(network, dtype), raw_columns(model, dtype), dtype, last)
     if model._columns is not None:
         behind_columns(graph, model._columns, dtype)
     return graph
@@ -76,13 +85,13 @@ def logits(network: Network, temperature: float) -> Network:
     return replace(network, B=temperature * B, b0=temperature * b0)
 
 
-def make_graph(network: Network, columns: EncodingArrays | None, dtype: str, classify: bool) -> Any:
+def make_graph(network: Network, columns: EncodingArrays | None, dtype: str, link: str) -> Any:
     """The graph of the picture above."""
     from onnx import TensorProto, numpy_helper
     from onnx.helper import make_graph, make_node, make_tensor_value_info
 
     kind = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
-    q, last = len(network.b0), "scores" if classify else "y"
+    q, last = len(network.b0), "y" if link == "identity" else "scores"
     d = len(network.A) - 1 if columns is None else len(columns.centre)
     layers = {"W": network.A[1:], "w": network.A[0], "V": network.B, "v": network.b0}
     act = [make_node("Relu", ["P"], ["S"])]
@@ -94,7 +103,12 @@ def make_graph(network: Network, columns: EncodingArrays | None, dtype: str, cla
     first, second = ([row, "W", "w"], ["P"]), (["S", "V", "v"], [last])
     nodes = [*before, make_node("Gemm", *first), *act, make_node("Gemm", *second)]
     outputs = [make_tensor_value_info("y", kind, ["rows", q])]
-    if classify:
+    if link == "exp":
+        nodes.append(make_node("Exp", [last], ["y"]))
+    if link == "sort":
+        weights.append(numpy_helper.from_array(np.array([q]), "q"))
+        nodes.append(make_node("TopK", [last, "q"], ["y", "places"], largest=0))
+    if link == "class":
         nodes.append(make_node("Softmax", [last], ["probabilities"], axis=1))
         nodes.append(make_node("ArgMax", [last], ["index"], axis=1, keepdims=0))
         outputs = [
@@ -148,11 +162,15 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     network, columns = raw_network(model, dtype), raw_columns(model, dtype)
     hidden, output = linear(network.A[1:], network.A[0]), linear(network.B, network.b0)
     act = nn.LeakyReLU(network.slope) if network.slope else nn.ReLU()
-    if columns is None or model._columns is not None:
-        return nn.Sequential(hidden, act, output)
-    from anmin.export.torch_encoding import EncodedColumns
+    layers, link = [hidden, act, output], link_of(model)
+    if model._columns is not None:
+        columns = None
+    if columns is None and link == "identity":
+        return nn.Sequential(*layers)
+    from anmin.export.torch_encoding import LINKS, EncodedColumns
 
-    return nn.Sequential(EncodedColumns(columns), hidden, act, output)
+    before = [] if columns is None else [EncodedColumns(columns)]
+    return nn.Sequential(*before, *layers, *([LINKS[link]()] if link in LINKS else []))
 
 
 def linear(W: np.ndarray, bias: np.ndarray) -> torch.nn.Linear:

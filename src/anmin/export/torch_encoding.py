@@ -1,4 +1,4 @@
-"""The encoding as a PyTorch module; read when a model with an encoding goes there."""
+"""Encoding and link as PyTorch modules; read when a model that has one goes there."""
 
 from __future__ import annotations
 
@@ -20,3 +20,20 @@ class EncodedColumns(torch.nn.Module):
         t = ((X - self.centre) / self.scale).clamp(-FAR, FAR)
         hinges = ((X[:, self.column] - self.low) / self.width).clamp(0, 1)
         return torch.cat([t / torch.sqrt(1 + (t / CLIP) ** 2), hinges], dim=1)
+
+
+class Exponential(torch.nn.Module):
+    """Rates from their logarithms."""
+
+    def forward(self, f: torch.Tensor) -> torch.Tensor:
+        return f.exp()
+
+
+class Ascending(torch.nn.Module):
+    """Quantiles in order."""
+
+    def forward(self, f: torch.Tensor) -> torch.Tensor:
+        return f.sort(dim=1).values
+
+
+LINKS = {"exp": Exponential, "sort": Ascending}

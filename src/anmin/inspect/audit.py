@@ -20,7 +20,6 @@ from scipy.linalg import eigvalsh, lapack
 from anmin.backends import Array, Backend, NumpyBackend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
-from anmin.objective import weights_of
 from anmin.solvers.problem import Problem
 from anmin.sources import Batch
 from anmin.sums.gram import PatternPass, unpack
@@ -84,10 +83,10 @@ class LookPass(NetworkPass):
             G = backend.double(backend.gain(P > 0, at.slope))
             S = hidden_outputs(backend, X, P, at.slope)
             F, root, of = S @ at.W, X[:, :1], at.objective
-            R, V = of.residual(Y, F, root), weights_of(of, Y, F, root)  # (k, q)
+            value, R, V = of.terms(Y, F, root)
             Bt = at.W[:-1].T
             return Look(
-                n=float(X[:, 0] @ X[:, 0]), value=of.value(Y, F, root),
+                n=float(X[:, 0] @ X[:, 0]), value=value,
                 null=of.value(Y, 0 * F, root), Yt1=Y.T @ X[:, 0], ZtRB=X.T @ (G * (R @ Bt)),
                 ZVZ=(X * X).T @ (G * G * (V @ (Bt * Bt))), SVS=(S * S).T @ V, StR=S.T @ R,
             )  # fmt: skip

@@ -6,12 +6,12 @@ Every piece of advice states the fact that it follows from.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil, isfinite
 from textwrap import wrap
 from typing import Any
 
-from anmin.history import Fit
+from anmin.history import Fit, Units
 from anmin.inspect.audit import audit
 from anmin.solvers.problem import Problem
 from anmin.status import Status
@@ -24,6 +24,7 @@ MANY = 0.1  # share of the units
 PLENTY = 20  # rows a weight with which more units can be afforded
 UNEXPLAINED = 0.1  # share of the variance that calls for more units
 AT_FLOOR = 0.1  # distance to the floor, relative
+SQUARES = "mean squared error"
 SETTLED = "further steps gain too little, but the gradient is not small."
 
 
@@ -75,6 +76,7 @@ class Report:
     hidden_gain: float | None  # share of the loss that the best A for this pattern and B would gain
 
     removed: int = 0  # units that never fired, were shrunk to nothing, or repeated another
+    measure: str = SQUARES  # what `mse` is: of another loss its mean
     path_cut: bool = False  # smaller penalties would have been tried, had there been time
 
     @property
@@ -101,26 +103,28 @@ class Report:
 # ---- from a fit ---------------------------------------------------------------------------------
 
 
-def report_on(problem: Problem, fit: Fit, asked: int) -> Report:
-    """The report on a fit; `asked` units were allowed."""
+def report_on(problem: Problem, fit: Fit, asked: int, measure: str = SQUARES) -> Report:
+    """The report on a fit; `asked` units were allowed, and `measure` names its data term."""
     n, _, q = problem.source.shape
-    s = problem.source.scaling.y_scale  # the problem has y/s
-    found = audit(problem, fit.network.scaled(1 / s), asked)
+    worth = Units(problem.source.scaling.y_scale, problem.objective.degree)
+    objective = problem.objective.near(fit.history[-1].mse / worth.loss)
+    found = audit(replace(problem, objective=objective), fit.network.scaled(1 / worth.y), asked)
     system = found.system
     status, message = status_of(fit, found.cosine)
     return Report(
         status=status, message=message,
         rows=n, inputs=problem.source.scaling.n_features, outputs=q,
         lam=fit.lam, lam_chosen=bool(fit.path), path_cut=fit.path_cut,
-        loss=found.loss * s**2, mse=found.mse * s**2,
+        loss=found.loss * worth.loss, mse=found.mse * worth.loss,
         explained=finite(1 - found.mse / found.total) if found.total > 0 else None,
-        floor=None if found.floor is None else found.floor * s**2,
-        gradient_norm=finite(found.gradient * s**1.5), gradient_cosine=found.cosine,
+        floor=None if found.floor is None else found.floor * worth.loss,
+        gradient_norm=finite(found.gradient * worth.gradient), gradient_cosine=found.cosine,
         steps=len(fit.history) - 1, seconds=fit.history[-1].seconds, late_gain=late_gain(fit),
         units_asked=asked, units=fit.network.A.shape[1],
         removed=fit.removed_dead + fit.removed_off + fit.removed_duplicates,
         unknowns=fit.network.A.size, system_rows=system.rows, system_note=system.note,
         system_rank=system.rank, system_condition=system.condition, hidden_gain=system.gain,
+        measure=measure,
     )  # fmt: skip
 
 
@@ -213,7 +217,7 @@ def on_units(r: Report) -> Iterator[str]:
     elif full and explained < 1 - UNEXPLAINED:
         yield (
             f"More units may help: all {r.units:,} are in use, they explain {percent(explained)} "
-            f"of the variance, and {r.rows:,} rows are plenty for {weights(r):,} weights."
+            f"of the variance or loss, and {r.rows:,} rows are plenty for {weights(r):,} weights."
         )
 
 
@@ -236,10 +240,11 @@ def lines(r: Report) -> list[tuple[str, str]]:
 
 def loss(r: Report) -> str:
     penalty = f"{number(r.loss - r.mse)} for the penalty, lam = {number(r.lam)}"
-    text = f"{number(r.loss)}: mean squared error {number(r.mse)} and {penalty}"
+    text = f"{number(r.loss)}: {r.measure} {number(r.mse)} and {penalty}"
     text += " (chosen on held-out rows)" if r.lam_chosen else ""
     if r.explained is not None:
-        text += f"; {percent(r.explained)} of the variance of y explained"
+        whole = "variance of y" if r.measure == SQUARES else "loss of a constant"
+        text += f"; {percent(r.explained)} of the {whole} explained"
     if r.floor is not None:
         text += f"; the error of {r.units_asked:,} units is at least {number(r.floor)}"
     return text

@@ -24,6 +24,7 @@ from anmin.files import Arrays, Facts, ModelFileError, PathLike, natural, requir
 from anmin.history import Fit, PathStep, Step
 from anmin.inspect.intervals import Intervals
 from anmin.inspect.report import Report
+from anmin.losses import SQUARED
 from anmin.model_file import values
 from anmin.model_file.stored_columns import column_facts, read_columns
 from anmin.model_file.values import number, read_table
@@ -81,9 +82,9 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
     arrays |= encoding_arrays("encoding_", model._scaling.encoding)
     if getattr(model, "_intervals", None) is not None:
         arrays |= {"interval_root": model._intervals.root, "noise": model._intervals.noise}
-    facts = {"parameters": keep_parameters(model, arrays), "extra": extra}
+    facts = target_facts(model)  # an error, where a file cannot hold them
+    facts |= {"parameters": keep_parameters(model, arrays), "extra": extra} | result_facts(model)
     facts |= column_facts(model._columns, arrays)
-    facts |= result_facts(model) | target_facts(model)
     files.write_atomically(path, files.pack(facts, arrays))
 
 
@@ -137,13 +138,14 @@ def encoding_arrays(prefix: str, encoding: Encoding | None) -> Arrays:
 
 def target_facts(model: Any) -> Facts:
     """What turns the network's outputs into predictions."""
+    loss = values.encode_loss(model._loss)
     if not hasattr(model, "classes_"):
-        return {"one_dimensional": bool(model._one_dimensional)}
+        return {"one_dimensional": bool(model._one_dimensional)} | loss
     classes = model.classes_
     kind = "str" if classes.dtype.kind == "U" else str(classes.dtype)
     labels = {"dtype": kind, "labels": classes.tolist()}
     read_classes(labels)  # what could not be loaded is refused now
-    return {"classes": labels, "temperature": float(model._temperature)}
+    return {"classes": labels, "temperature": float(model._temperature)} | loss
 
 
 # ---- reading ------------------------------------------------------------------------------
@@ -247,6 +249,8 @@ def read_parameters(cls: Any, facts: Facts, arrays: Arrays) -> Facts:
     if (encoding := read_encoding("given_encoding_", arrays)) is not None:
         found["encoding"] = encoding
     moved = {name: found.pop(name) for name in MOVED if name in found and name not in known}
+    if "loss" in known:
+        found.setdefault("loss", SQUARED)  # of versions that knew no other
     solver = with_moved(found.get("solver", cls().solver), moved)
     return found | {"solver": solver}
 
@@ -290,6 +294,7 @@ def read_intervals(network: Network, arrays: Arrays) -> Intervals | None:
 
 def read_target(model: Any, facts: Facts, q: int) -> None:
     """Set what turns outputs into predictions."""
+    model._loss = values.decode_loss(facts["loss_function"]) if "loss_function" in facts else None
     name, flat = type(model).__name__, facts.get("one_dimensional")
     if "classes" not in facts:
         good = name == "ANMINRegressor" and isinstance(flat, bool) and (q == 1 or not flat)

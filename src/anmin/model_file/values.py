@@ -1,9 +1,9 @@
 """Parameters and records as plain JSON, and back.
 
 A parameter is null, true, false, a number or a string as it is; anything else is an object with one
-tag: {"float": "-inf"}, {"dict": [[key, value], …]}, {"list": […]} or {"solver": name, "parameters":
-{…}}. Records become a list of columns and a list of rows, with null for NaN and strings for
-infinities.
+tag: {"float": "-inf"}, {"list": […]}, {"dict": [[key, value], …]}, {"loss": name, "numbers": {…}}
+or {"solver": name, "parameters": {…}}. Records become a list of columns and a list of rows, with
+null for NaN and strings for infinities.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 
 from anmin.files import Facts, ModelFileError, require
+from anmin.losses import LOSSES, Loss
 from anmin.solvers import SOLVERS
 
 Record = TypeVar("Record")
@@ -32,9 +33,38 @@ def encode(value: Any) -> Any:
     if type(value) in SOLVERS.values() and hasattr(value, "get_params"):
         options = {name: encode_scalar(v) for name, v in value.get_params(deep=False).items()}
         return {"solver": type(value).__name__, "parameters": options}
+    if isinstance(value, Loss):
+        return encode_loss(value)["loss_function"]
     if isinstance(value, (list, tuple, np.ndarray)):
         return {"list": [encode_scalar(each) for each in np.asarray(value).tolist()]}
     return encode_scalar(value)
+
+
+def encode_loss(loss: Loss | None) -> Facts:
+    """A loss as a fact; none for the squared error. TypeError where a file cannot hold it."""
+    if loss is None:
+        return {}
+    if LOSSES.get(loss.name) is not type(loss):
+        raise TypeError(
+            f"{type(loss).__name__} is a loss that model files do not know; "
+            "put it into anmin.losses.LOSSES under its name first, and again before loading."
+        )
+    numbers = {name: encode(value) for name, value in loss.numbers().items()}
+    return {"loss_function": {"loss": loss.name, "numbers": numbers}}
+
+
+def decode_loss(entry: Any) -> Loss:
+    """The loss that `encode_loss` wrote, or ModelFileError."""
+    good = isinstance(entry, dict) and entry.keys() == {"loss", "numbers"}
+    require(good and isinstance(entry["numbers"], dict), "a bad loss")
+    name, given = entry["loss"], entry["numbers"]
+    require(isinstance(name, str) and name in LOSSES, f"its loss {name!r:.40} is unknown here")
+    cls = LOSSES[name]
+    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+    require(given.keys() <= known, "its loss has unknown numbers")
+    found = {key: decode(value) for key, value in given.items()}
+    found = {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
+    return cls(**found)
 
 
 def encode_scalar(value: Any) -> Any:
@@ -59,7 +89,9 @@ def decode(value: Any) -> Any:
         return {decode_scalar(k): decode_scalar(v) for k, v in pairs}
     if tags == {"list"}:
         require(isinstance(value["list"], list), "a bad list among its parameters")
-        return [decode_scalar(each) for each in value["list"]]
+        return [decode_scalar(v) for v in value["list"]]
+    if tags == {"loss", "numbers"}:
+        return decode_loss(value)
     if tags == {"RandomState"}:  # in files of older versions
         return None
     if tags == {"solver", "parameters"}:

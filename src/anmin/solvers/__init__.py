@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from anmin import checks
 from anmin.engine import Engine
-from anmin.history import Fit
+from anmin.history import Fit, PathStep, Units
 from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
 from anmin.solvers.early import hold_out
@@ -43,19 +43,23 @@ def solve(
     problem, point = engine.settled(conclusion)
     whole = conclusion.problem is None and solver.removes_idle_units
     found = tidy(problem, point) if whole else Tidy(point)
-    s, history = engine.unit, engine.history
-    loss = found.point.loss * s**2
+    units, history = engine.units, engine.history
+    loss = found.point.loss * units.loss
     lowest = min(step.loss for step in history)
     if whole and engine.held_out is None and loss < lowest == history[-1].loss:
-        history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * s**2)
-    path = [
-        replace(t, lam=t.lam * s, train_mse=t.train_mse * s**2, held_out_mse=t.held_out_mse * s**2)
-        for t in conclusion.path
-    ]
+        history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * units.loss)
+    path = [in_units(step, units) for step in conclusion.path]
     return problem, Fit(
-        problem.network(found.point).scaled(s), loss, history, conclusion.status, problem.lam * s,
-        path, conclusion.path_cut, found.dead, found.off, found.duplicates, conclusion.networks,
+        problem.network(found.point).scaled(units.y), loss, history, conclusion.status,
+        problem.lam * units.lam, path, conclusion.path_cut, found.dead, found.off,
+        found.duplicates, conclusion.networks,
     )  # fmt: skip
+
+
+def in_units(step: PathStep, units: Units) -> PathStep:
+    """A step of the path as the user knows it."""
+    train, held_out = step.train_mse * units.loss, step.held_out_mse * units.loss
+    return replace(step, lam=step.lam * units.lam, train_mse=train, held_out_mse=held_out)
 
 
 def moves(

@@ -15,7 +15,7 @@ from anmin.history import Step
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Search
-from anmin.sources.draws import Beside, Part, random_folds
+from anmin.sources.draws import Beside, Part
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
@@ -55,9 +55,9 @@ def hold_out(
     They are those of the first split, where splits were given.
     """
     n = len(problem.source)
-    folds = search.splits or random_folds(n, search.fraction, 1, rng)
+    folds = search.splits or problem.source.raw.groups().folds(search.fraction, 1, rng)
     if not folds:
-        raise ValueError("early_stopping holds rows out and needs two or more; got one row.")
+        raise ValueError("early_stopping holds rows out and needs two different ones; got one row.")
     train, out = folds[0]
     judge = EarlyStopping(replace(problem, source=problem.source.part(out)))
     if isinstance(out, Beside):
@@ -74,12 +74,13 @@ def within(search: Search, train: Part, n: int) -> Search:
     """A search whose splits, where they were given, are among the rows `train` of n."""
     if search.splits is None:
         return search
-    rows = train if isinstance(train, np.ndarray) else train(0, n)
+    assert isinstance(train, np.ndarray)  # as the splits are
     place = np.full(n, -1)
-    place[rows] = np.arange(len(rows))
+    place[train] = np.arange(len(train))
 
     def inside(part: Part) -> np.ndarray:
-        found = place[part if isinstance(part, np.ndarray) else part(0, n)]
+        assert isinstance(part, np.ndarray)
+        found = place[part]
         return found[found >= 0]
 
     splits = [(inside(fit), inside(judge)) for fit, judge in search.splits]

@@ -9,35 +9,35 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from anmin.backends import Array
-from anmin.solvers.newton import minimise
+from anmin.solvers.newton import LAST, Care, minimise
 from anmin.solvers.problem import Problem
-from anmin.sums.output import WorkingPass, WorkingStats
+from anmin.sums.output import WorkingStats
 
 TURNS = 10
 HALVINGS = 6
 SETTLED = 1e-4  # of the loss
 
 
-def linear_model(problem: Problem, penalty: np.ndarray) -> np.ndarray:
+def linear_model(problem: Problem, penalty: np.ndarray, care: Care = LAST) -> np.ndarray:
     """C (p, q) of least Σ ℓ(y, XC)/n + Σ penalty ∘ C ∘ C; the penalty is one for each row of C."""
     be = problem.backend
     C = be.double(np.zeros((len(penalty), problem.source.shape[2])))
-    found = minimise(be, lambda C: linear_sums(problem, C), C, be.double(penalty)[:, None])
-    return be.to_numpy(found[0])
+    column = be.double(penalty)[:, None]
+    return be.to_numpy(minimise(be, problem.working_sums(None), C, column, care)[0])
 
 
 def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
     """The same with the mean not penalised, and the penalty on all else chosen by the rows."""
     be = problem.backend
     C = np.zeros((problem.source.shape[1], problem.source.shape[2]))
-    here = linear_sums(problem, be.double(C))
+    sums_at = problem.working_sums(None)
+    here = sums_at(be.double(C), True)
     for _ in range(TURNS):
         new, value = cross_validated(problem, here, C, penalties)
         step = 1.0
         for _ in range(HALVINGS):
             trial = C + step * (new - C)
-            there = linear_sums(problem, be.double(trial))
+            there = sums_at(be.double(trial), True)
             if there.value < here.value or there.value < 1.5 * value:
                 break
             step /= 2
@@ -47,10 +47,6 @@ def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
         if change <= SETTLED * here.value:
             break
     return C
-
-
-def linear_sums(problem: Problem, C: Array) -> WorkingStats:
-    return problem.source.reduce(WorkingPass(None, C, problem.slope, problem.objective))
 
 
 def cross_validated(

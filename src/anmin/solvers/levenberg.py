@@ -16,6 +16,7 @@ from anmin.solvers.problem import Point, Problem, gradient
 from anmin.sources.draws import draw
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
+ROUGH = 4000  # on the penalty path, and from its end
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there
 FACTOR = 3.0  # between neighbouring dampings
 TRIES = 6  # dampings that may improve on each other in a step: cheap where H is formed
@@ -30,12 +31,15 @@ class Descent:
     ) -> None:
         n, p, _ = problem.source.shape
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
+        if rough:
+            enough = min(enough, ROUGH)
         fast = problem.backend.single()
-        if n > 1.5 * enough:
+        whole = n <= 1.5 * enough
+        if not whole:
             source = problem.source.take(draw(n, enough, rng), fast)
         else:
             source = problem.source.using(problem.backend if n <= SMALL else fast)
-        self.problem, self.rows = problem, CurvatureRows(source)
+        self.problem, self.rows = problem, CurvatureRows(source, whole)
         self.rough = rough
         self.known: tuple[Array, Array] | None = None
 
@@ -55,7 +59,7 @@ class Descent:
         raised, faster and faster. `point` itself comes back where no damping helps. Entries of the
         firing pattern that changed are counted from the A `before`.
         """
-        problem = self.problem
+        problem = self.problem.near(point)
         g = gradient(problem, point)
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
         dense = one and problem.forms_matrix(point.A.shape[1], DENSE)

@@ -13,6 +13,7 @@ from anmin.backends import Array
 from anmin.linsolve import OVERFLOW
 from anmin.network import Network
 from anmin.solvers.glm import chosen_linear_model, linear_model
+from anmin.solvers.newton import FIRST
 from anmin.solvers.problem import Problem
 from anmin.sums.output import InputPass
 
@@ -94,7 +95,7 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     if problem.objective.least_squares:
         C = solve(K + penalty * np.eye(p), c, assume_a="pos")  # (p, q)
     else:
-        C = linear_model(problem, np.full(p, penalty))
+        C = linear_model(problem, np.full(p, penalty), FIRST)
     k = min(h, p - 1, q)
     _, V = eigh(C.T @ K @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
     D = C @ V  # (p, k)

@@ -10,31 +10,52 @@ Where outputs act on each other (softmax) V is the diagonal of the curvature.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from anmin.backends import Array, Backend
-from anmin.linsolve import solve_spd
+from anmin.linsolve import inverse_root
 from anmin.sums.output import WorkingStats
 
-TURNS = 12
 HALVINGS = 12
+JITTER = 1e-13  # of the mean diagonal of a matrix
 ENOUGH = 1e-3  # of the fall that the slope promises
-SETTLED = 1e-6  # of Φ: a promised fall that is not worth a pass
+
+
+SumsAt = Callable[[Array, bool], WorkingStats]  # of a W; whether SᵀVS is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """Turns, and the promised fall, as a share of Φ, that is not worth a pass."""
+
+    turns: int
+    settled: float
+
+
+FIRST, NEXT = Care(12, 1e-5), Care(6, 1e-5)  # from nothing; from a W that is near, for now
+LAST = Care(60, 1e-9)  # for a result
 
 
 def minimise(
-    backend: Backend, sums_at: Callable[[Array], WorkingStats], W: Array, penalty: Array | float
+    backend: Backend, sums_at: SumsAt, W: Array, penalty: Array | float, care: Care
 ) -> tuple[Array, WorkingStats]:
-    """The W of least Φ from a given one, and the sums there."""
-    here = sums_at(W)
-    phi = total(here, W, penalty)
-    for _ in range(TURNS):
-        D, gain = newton_step(backend, here, W, penalty)
-        if not gain > SETTLED * phi:
+    """The W of least Φ from a given one, and the sums there.
+
+    With one output the matrix is formed anew in each turn. Of several, which may act on each other
+    in ways that it does not know, those of the first turn will do for the others.
+    """
+    here, anew = sums_at(W, True), W.shape[1] == 1
+    phi, roots, StVS = total(here, W, penalty), inverse_roots(backend, here, W, penalty), here.StVS
+    for _ in range(care.turns):
+        g = here.StR / here.n - penalty * W  # (m, q)
+        D = (roots.swapaxes(1, 2) @ (roots @ g.T[:, :, None]))[:, :, 0].T
+        gain = float((D * g).sum())  # the fall of Φ along D if it were quadratic
+        if not gain > care.settled * phi:
             break
         step = 1.0
         for _ in range(HALVINGS):
             new = backend.contiguous(W + step * D)
-            there = sums_at(new)
+            there = sums_at(new, anew)
             found = total(there, new, penalty)
             if found < phi - ENOUGH * step * gain:
                 break
@@ -42,21 +63,21 @@ def minimise(
         else:
             break
         W, here, phi = new, there, found
-    return W, here
+        if anew:
+            roots, StVS = inverse_roots(backend, here, W, penalty), here.StVS
+    return W, replace(here, StVS=StVS)
 
 
-def newton_step(
+def inverse_roots(
     backend: Backend, sums: WorkingStats, W: Array, penalty: Array | float
-) -> tuple[Array, float]:
-    """D, and how far Φ would fall along it if it were quadratic."""
-    g = sums.StR / sums.n - penalty * W  # (m, q)
-    D = 0 * g
-    ridge = (penalty + D)[:, 0]
-    for k in range(g.shape[1]):
+) -> Array:  # fmt: skip
+    """T_k with T_kᵀT_k = (SᵀVS/n + penalty)⁻¹ of output k: (q, m, m)."""
+    roots, ridge = sums.StVS * 0, (penalty + 0 * W)[:, 0]
+    for k in range(len(roots)):
         K = sums.StVS[k] / sums.n
         K.reshape(-1)[:: len(K) + 1] += ridge
-        D[:, k] = solve_spd(backend, K, g[:, k : k + 1]).value[:, 0]
-    return D, float((D * g).sum())
+        roots[k] = inverse_root(backend, K, JITTER)
+    return roots
 
 
 def total(sums: WorkingStats, W: Array, penalty: Array | float) -> float:

@@ -17,7 +17,7 @@ from anmin.backends import Array, Backend
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
-from anmin.solvers.newton import minimise
+from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
 from anmin.sources import Source
 from anmin.sources.draws import draw
 from anmin.sums.output import (
@@ -29,7 +29,7 @@ from anmin.sums.output import (
     WorkingStats,
 )
 
-TURNS, SETTLED = 8, 1e-5
+EVENINGS, SETTLED = 8, 1e-5
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
 
 
@@ -49,6 +49,12 @@ class Problem:
             looked_up = self.backend.looks_up and self.source.scaling.hinges is not None
             return h * self.source.shape[1] <= limit and not looked_up
         return self.linear_solver == "cholesky"
+
+    @property
+    def side_by_side(self) -> int:
+        """Networks that may be worked on at a time: a core each, where the rows are in memory."""
+        raw = self.source.raw
+        return 1 if raw.streamed or raw.remote else self.backend.side_by_side
 
     @property
     def backend(self) -> Backend:
@@ -80,13 +86,24 @@ class Problem:
 
     def at_best(self, A: Array, W: Array | None) -> Point:
         """The same for any convex loss, from an output layer W or from none."""
+        care = FIRST if W is None else NEXT
         if W is None:
             W = self.backend.double(self.backend.zeros(A.shape[1] + 1, self.source.shape[2]))
 
-        def sums_at(W: Array) -> WorkingStats:
-            return self.source.reduce(WorkingPass(A, W, self.slope, self.objective))
+        found = minimise(self.backend, self.working_sums(A), W, self.lam, care)
+        return self.with_output(A, *found)
 
-        return self.with_output(A, *minimise(self.backend, sums_at, W, self.lam))
+    def working_sums(self, A: Array | None) -> SumsAt:
+        """W ↦ the quadratic that touches the loss of [σ(XA), 1]W, or of XW without an A."""
+        objective = self.objective
+
+        def sums_at(W: Array, bend: bool) -> WorkingStats:
+            nonlocal objective
+            found = self.source.reduce(WorkingPass(A, W, self.slope, objective, bend))
+            objective = self.objective.near(found.value / found.n)  # for the next one
+            return found
+
+        return sums_at
 
     def as_is(self, A: Array, W: Array) -> Point:
         """A point whose output layer is not the best one for A, but the one given."""
@@ -108,7 +125,7 @@ class Problem:
         """a_j → s a_j, b_j → b_j / s with equal norms: the same function, the least penalty."""
         if point.A.shape[1] == 0:
             return point
-        for _ in range(TURNS):  # refitting the output layer tilts the balance again
+        for _ in range(EVENINGS):  # refitting the output layer tilts the balance again
             norm_a, norm_b = (point.A**2).sum(0) ** 0.5, (point.W[:-1] ** 2).sum(1) ** 0.5  # (h,)
             live = (norm_a > 0) & (norm_b > 1e-6 * norm_b.max())
             one = norm_a * 0 + 1
@@ -131,6 +148,12 @@ class Problem:
         W[:-1] /= s[:, None]
         loss = point.mse + self.lam * float((A * A).sum() + (W * W).sum())
         return Point(A, W, loss, point.mse, point.sums.scaled(s)) if loss < point.loss else point
+
+    def near(self, point: Point) -> Problem:
+        """The same with the slopes and weights of a smoothed loss as they are near a point."""
+        if self.objective.least_squares:
+            return self
+        return replace(self, objective=self.objective.near(point.mse))
 
     def network(self, point: Point) -> Network:
         A, W = self.backend.to_numpy(point.A), self.backend.to_numpy(point.W)

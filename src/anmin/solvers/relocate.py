@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from anmin.backends import NumpyBackend
+from anmin.backends.compiled import kernels
 from anmin.linsolve import inverse_root
 from anmin.network import activate
-from anmin.objective import SQUARED_ERROR, weights_of
+from anmin.objective import SQUARED_ERROR
 from anmin.solvers.problem import Point, Problem
 from anmin.sources.draws import draw
-from anmin.sources.hinged import HingedRows
 
 CPU = NumpyBackend()
 CANDIDATES = 20
@@ -27,9 +27,21 @@ def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomSt
     D = rng.standard_normal((X.shape[1] - 1, k))
     D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
     along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
-    through = CPU.place(along, odds, rng.uniform(size=k))
+    through = reached(along, odds, rng.uniform(size=k))
     # A hair before the row, so that rounding does not decide whether it fires.
     return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
+
+
+def reached(along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """For each row of `along` (k, n) the value up to which a share `level` of the odds lies."""
+    compiled = kernels()
+    if compiled is not None:
+        return compiled.place(along, odds, level)
+    order = along.argsort(axis=1)
+    so_far = odds[order].cumsum(axis=1)
+    row = (so_far < level[:, None] * so_far[:, -1:]).sum(axis=1)
+    k = np.arange(len(along))
+    return along[k, order[k, row]]
 
 
 def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
@@ -42,7 +54,7 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
     batch, be = problem.source.rows(rows), problem.backend
-    X = batch.X if isinstance(batch.X, HingedRows) else be.to_numpy(batch.X)
+    X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)
 
 
@@ -55,11 +67,13 @@ def working_rows(
     """
     if problem.objective.least_squares:
         return X, Y
+    problem = problem.near(point)
     A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
     F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
-    v = weights_of(problem.objective, Y, F, root).mean(1, keepdims=True)
+    _, R, V = problem.objective.terms(Y, F, root)
+    v = V.mean(1, keepdims=True)
     v = np.maximum(v, LEAST * v.max())
-    return v**0.5 * X, v**0.5 * (F + problem.objective.residual(Y, F, root) / v)
+    return v**0.5 * X, v**0.5 * (F + R / v)
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:

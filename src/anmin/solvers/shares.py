@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 
 from anmin.backends import Array, Backend
 from anmin.network import Network
-from anmin.objective import SQUARED_ERROR, Objective, weights_of
+from anmin.objective import SQUARED_ERROR, Objective
 from anmin.solvers.problem import Problem
 from anmin.sources import Batch, Source
 from anmin.sums.output import hidden_outputs
@@ -65,8 +65,7 @@ class PredictionPass:
     def working(self, w: Array, F: Array, Y: Array, root: Array) -> Products:
         """FᵀVF, Fᵀ(VFw + R) and the value at the shares w."""
         f = (F @ w).reshape(Y.shape)
-        value, R = self.objective.value(Y, f, root), self.objective.residual(Y, f, root)
-        V = weights_of(self.objective, Y, f, root)
+        value, R, V = self.objective.terms(Y, f, root)
         VF = V.reshape(-1, 1) * F
         return Products(VF.T @ F, F.T @ (V * f + R).reshape(-1), value, float((root * root).sum()))
 

@@ -168,7 +168,7 @@ class Source:
         plain = self.scaling if hinges is None else self.scaling.without_hinges()
         scaling = plain.on(backend)
         roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
-        X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(*chunk.Y.shape)
+        X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(n, self.shape[2])
 
         def part(some: slice) -> None:
             Z = backend.double(plain.encoded(chunk.X[some]))

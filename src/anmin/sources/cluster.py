@@ -138,6 +138,11 @@ class DaskSource(RawSource):
         ]
         return other
 
+    def keys(self) -> np.ndarray:
+        found = self.total(worker.all_keys)
+        assert found is not None
+        return found.X[:, 0]
+
     def on(self, device: str) -> DaskSource:
         other = copy(self)
         other.device = device
@@ -188,8 +193,8 @@ def refuse_text_columns(X: Any) -> None:
     words = ("string", "str", "category", "datetime", "timestamp", "dictionary")
     if texts := [name for name in X.columns if str(kinds[name]).startswith(words)]:
         raise ValueError(
-            f"the columns {texts!r:.200} of the dataframe hold text or dates, and Dask rows must "
-            "be numbers: drop or encode them, or fit to Parquet files: anmin.sources.ParquetSource."
+            f"the columns {texts!r:.200} of the dataframe hold text or dates; Dask rows must be "
+            "numbers: drop or encode them, or fit to Parquet files: anmin.sources.ParquetSource."
         )
 
 

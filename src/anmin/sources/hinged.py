@@ -102,6 +102,9 @@ class HingedRows:
     def __mul__(self, other: Any) -> np.ndarray:
         return np.asarray(self) * np.asarray(other)
 
+    def __rmatmul__(self, U: np.ndarray) -> np.ndarray:
+        return (self.T @ U.T).T
+
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         hinges, own, compiled = self.hinges, self.D.shape[1], kernels()
         dtype = np.result_type(self.dtype, V)

@@ -24,7 +24,7 @@ from anmin.backends import Backend
 from anmin.columns import Columns
 from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
-from anmin.sources.draws import Keep, Part, rule
+from anmin.sources.draws import TABLE, Groups, Keep, Part, keys, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
 
 Function = Callable[[np.ndarray], np.ndarray]  # (n, d) → (n, q)
@@ -159,6 +159,15 @@ class RawSource:
         """The rows that belong to `part`."""
         return SelectedRows(self, rule(part))
 
+    def groups(self, most: float = TABLE) -> Groups:
+        """Which rows are copies of others, for up to so many rows."""
+        n = self.tally()[0]
+        return Groups(n, None) if n > most else Groups.of(self.keys())
+
+    def keys(self) -> np.ndarray:
+        """A number for each row, that equal rows share."""
+        return np.concatenate([keys(chunk) for chunk in ahead(self.read())])
+
     def on(self, device: str) -> RawSource:  # noqa: ARG002
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
@@ -192,7 +201,7 @@ def selected(chunks: Iterator[Chunk], keep: Keep) -> Iterator[Chunk]:
     """The rows that `keep` wants."""
     first = 0
     for chunk in chunks:
-        yield chunk.select(keep(first, len(chunk)))
+        yield chunk.select(keep(first, chunk))
         first += len(chunk)
 
 
@@ -220,7 +229,7 @@ class ArrayRows(RawSource):
         return ArrayRows(self.chunk.select(rows))
 
     def part(self, part: Part) -> ArrayRows:
-        return self.gather(part if isinstance(part, np.ndarray) else part(0, len(self.chunk)))
+        return self.gather(part if isinstance(part, np.ndarray) else part(0, self.chunk))
 
 
 class SelectedRows(RawSource):

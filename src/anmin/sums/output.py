@@ -112,7 +112,7 @@ class WorkingStats(Sums):
     n: float  # Σw
     value: float
     StR: Array  # (m, q)
-    StVS: Array  # (q, m, m): a matrix for each output
+    StVS: Array  # (q, m, m): a matrix for each output; none where they were not asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,7 @@ class WorkingPass:
     W: Array  # (m, q)
     slope: float
     objective: Objective
+    bend: bool = True  # whether the matrices are formed, which is most of the work
 
     def __call__(self, backend: Backend, batch: Batch) -> WorkingStats:
         W, known = backend.double(self.W), self.hidden(backend, batch)
@@ -131,12 +132,11 @@ class WorkingPass:
             X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
             S, root = X if known is None else known[rows], X[:, :1]
             F = S @ W
-            R = self.objective.residual(Y, F, root)
-            V = weights_of(self.objective, Y, F, root)
-            StVS = backend.double(backend.zeros(W.shape[1], len(W), len(W)))
+            value, R, V = self.objective.terms(Y, F, root)
+            q = W.shape[1] if self.bend else 0
+            StVS = backend.double(backend.zeros(q, len(W), len(W)))
             for k in range(len(StVS)):
                 StVS[k] = (S * V[:, k : k + 1]).T @ S
-            value = self.objective.value(Y, F, root)
             return WorkingStats(float(root[:, 0] @ root[:, 0]), value, S.T @ R, StVS)
 
         return backend.sum_over_blocks(part, len(batch))

@@ -1,0 +1,183 @@
+"""Quantiles, outliers and counts, against boosted trees.
+
+quantile   abalone bike kin40k: pinball loss and coverage at 0.1, 0.5, 0.9
+huber      airfoil kin40k sml: 5 % of y moved far away; RMSE on clean rows, over that of a fit
+           without outliers
+poisson    bike counts: mean deviance
+time       seconds of a fit of the log-loss over those of least squares of the same size
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import mean_pinball_loss, mean_poisson_deviance
+from sklearn.model_selection import train_test_split
+
+from anmin import ANMINClassifier, ANMINRegressor
+from anmin.solvers import VarPro
+from benchmarks.cases import Split, load
+from benchmarks.record import Record, SkippedError
+from benchmarks.runner import say
+from benchmarks.suites import Settings
+from benchmarks.table import mean, select, show
+from paper.data import load_rows
+
+LEVELS = (0.1, 0.5, 0.9)
+QUANTILE_SETS, HUBER_SETS = ("abalone", "bike", "kin40k"), ("airfoil", "kin40k", "sml")
+OUTLIERS, FAR = 0.05, 10.0  # share of the rows, and deviations that they are moved by
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+def ours(split: Split) -> Predict:
+    model = ANMINRegressor(loss="quantile", quantile=LEVELS, random_state=0)
+    return model.fit(split.X, split.y).predict
+
+
+def averaged(split: Split) -> Predict:
+    model = ANMINRegressor(
+        loss="quantile", quantile=LEVELS, n_networks=3, encoding="auto", random_state=0
+    )
+    return model.fit(split.X, split.y).predict
+
+
+def hgb(split: Split) -> Predict:
+    models = [
+        HistGradientBoostingRegressor(loss="quantile", quantile=level, random_state=0)
+        for level in LEVELS
+    ]
+    return side_by_side(models, split)
+
+
+def lightgbm(split: Split) -> Predict:
+    try:
+        from lightgbm import LGBMRegressor
+    except ModuleNotFoundError as error:
+        raise SkippedError("lightgbm is not installed") from error
+    models = [LGBMRegressor(objective="quantile", alpha=level, verbose=-1) for level in LEVELS]
+    return side_by_side(models, split)
+
+
+def side_by_side(models: list[Any], split: Split) -> Predict:
+    for model in models:
+        model.fit(split.X, split.y)
+    return lambda X: np.column_stack([model.predict(X) for model in models])
+
+
+QUANTILES = {"anmin": ours, "averaged": averaged, "hgb": hgb, "lightgbm": lightgbm}
+PARTS = ("quantile", "huber", "poisson", "time")
+
+
+def losses(settings: Settings) -> None:
+    runs = {"quantile": quantiles, "huber": huber, "poisson": poisson, "time": seconds_of_log_loss}
+    for part in settings.cases or PARTS:
+        runs[part](settings)
+
+
+def note(settings: Settings, case: str, method: str, seed: int, facts: Record) -> Record:
+    record = {"case": case, "method": method, "seed": seed, "train_mse": None, "test_mse": None}
+    shown = ", ".join(f"{key} {value:.4g}" for key, value in facts.items())
+    say(f"{case} seed {seed} {method}: {shown}")
+    return settings.results.add(record | facts)
+
+
+def quantiles(settings: Settings) -> None:
+    for case in QUANTILE_SETS:
+        for seed in range(settings.seeds or 3):
+            split = load(case, seed)
+            for name in settings.methods or QUANTILES:
+                begin = time.perf_counter()
+                predict = QUANTILES[name](split)
+                facts: Record = {"seconds": time.perf_counter() - begin}
+                Q, y = predict(split.X_test), split.y_test
+                for k, level in enumerate(LEVELS):
+                    facts[f"pinball {level}"] = mean_pinball_loss(y, Q[:, k], alpha=level)
+                    facts[f"coverage {level}"] = float((y <= Q[:, k]).mean())
+                facts["crossing"] = float((np.diff(Q, axis=1) < 0).any(1).mean())
+                note(settings, f"quantile-{case}", name, seed, facts)
+    names = [f"{what} {level}" for level in LEVELS for what in ("pinball", "coverage")]
+    rows = [
+        [case, name, *(mean(select(settings.results.records, case=f"quantile-{case}", method=name),
+                            key) for key in (*names, "crossing", "seconds"))]
+        for case in QUANTILE_SETS for name in settings.methods or QUANTILES
+    ]  # fmt: skip
+    show("Quantiles", ["set", "method", *names, "crossing", "seconds"], rows)
+
+
+def huber(settings: Settings) -> None:
+    rows = []
+    for case in HUBER_SETS:
+        for seed in range(settings.seeds or 3):
+            split = load(case, seed)
+            rng = np.random.RandomState(seed)
+            bad = rng.uniform(size=len(split.y)) < OUTLIERS
+            sign = rng.choice([-1.0, 1.0], len(split.y))
+            y = split.y + bad * sign * FAR * split.y.std()
+            for name, loss, target in (
+                ("clean", "squared_error", split.y), ("squared_error", "squared_error", y),
+                ("huber", "huber", y), ("absolute_error", "absolute_error", y),
+            ):  # fmt: skip
+                begin = time.perf_counter()
+                model = ANMINRegressor(loss=loss, random_state=0).fit(split.X, target)
+                facts = {"seconds": time.perf_counter() - begin}
+                facts["rmse"] = float(np.sqrt(np.mean((model.predict(split.X_test)
+                                                       - split.y_test) ** 2)))  # fmt: skip
+                note(settings, f"huber-{case}", name, seed, facts)
+        kept = settings.results.records
+        errors = [mean(select(kept, case=f"huber-{case}", method=name), "rmse")
+                  for name in ("clean", "squared_error", "huber", "absolute_error")]  # fmt: skip
+        rows.append([case, *errors, errors[2] / errors[0]])
+    header = ["set", "no outliers", "squared_error", "huber", "absolute_error", "huber / clean"]
+    show("RMSE on clean test rows with 5 % outliers among the others", header, rows)
+
+
+def poisson(settings: Settings) -> None:
+    X, y = load_rows("bike", download_if_missing=False)
+    y = y.ravel()
+    for seed in range(settings.seeds or 3):
+        fit, test, y_fit, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
+        methods = {
+            "anmin": ANMINRegressor(loss="poisson", random_state=0),
+            "averaged": ANMINRegressor(
+                loss="poisson", n_networks=3, encoding="auto", random_state=0
+            ),
+            "hgb": HistGradientBoostingRegressor(loss="poisson", random_state=0),
+        }
+        for name in settings.methods or methods:
+            begin = time.perf_counter()
+            model = methods[name].fit(fit, y_fit)
+            facts = {"seconds": time.perf_counter() - begin}
+            facts["deviance"] = mean_poisson_deviance(y_test, model.predict(test))
+            note(settings, "poisson-bike", name, seed, facts)
+    kept = select(settings.results.records, case="poisson-bike")
+    rows = [[name, mean(select(kept, method=name), "deviance"),
+             mean(select(kept, method=name), "seconds")]
+            for name in dict.fromkeys(r["method"] for r in kept)]  # fmt: skip
+    show("Poisson deviance on bike counts", ["method", "deviance", "seconds"], rows)
+
+
+def seconds_of_log_loss(settings: Settings) -> None:
+    """Steps of the same number from the same start, so that only their price differs."""
+    rows = []
+    for n, d, q, h in ((2000, 10, 2, 32), (20_000, 10, 2, 64), (5000, 20, 5, 64)):
+        rng = np.random.RandomState(0)
+        X = rng.standard_normal((n, d))
+        F = np.maximum(X @ rng.standard_normal((d, 16)), 0) @ rng.standard_normal((16, q))
+        y = (F + rng.gumbel(size=F.shape)).argmax(1)
+        taken = []
+        for loss in ("squared_error", "log_loss"):
+            begin = time.process_time()
+            ANMINClassifier(
+                h, loss=loss, lam=1e-3, max_iter=30, solver=VarPro(tol=0.0), random_state=0
+            ).fit(X, y)
+            taken.append(time.process_time() - begin)
+        case = f"time-n{n}-d{d}-q{q}-h{h}"
+        facts = dict(zip(("seconds", "log-loss seconds"), taken, strict=True))
+        note(settings, case, "anmin", 0, facts)
+        rows.append([n, d, q, h, *taken, taken[1] / taken[0]])
+    header = ["rows", "inputs", "classes", "units", "least squares s", "log-loss s", "ratio"]
+    show("Processor time of 30 steps", header, rows)

@@ -1,0 +1,123 @@
+"""Losses for targets with outliers, and for quantiles of them.
+
+Of |y − f| the curvature is that of the parabola that touches it from above, 1/|y − f|, kept away
+from the kink: within `width` of it slope and curvature are those of a parabola, too. The width is
+a small share of the mean value, and so shrinks as the fit gets better; values are never smoothed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from anmin.backends import Array
+from anmin.losses.loss import Loss, library, like, weighted_quantile
+
+SHARP = 0.05  # of the mean value: the width of a kink
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """(y − f)² up to delta, and from there on in a straight line: 2 delta |y − f| − delta².
+
+    Without a delta a fit takes 1.35 robust deviations of what a small network leaves over.
+
+    >>> import numpy as np
+    >>> from anmin.losses import Huber
+    >>> Huber(delta=1.0).value(np.array([[0.5], [3.0]]), np.zeros((2, 1))).ravel()
+    array([0.25, 5.  ])
+    """
+
+    name: ClassVar[str] = "huber"
+    label: ClassVar[str] = "mean Huber loss"
+    delta: float | None = None
+
+    @property
+    def bend(self) -> float:
+        if self.delta is None or not self.delta > 0:
+            raise ValueError(f"delta must be a positive number; got {self.delta!r}.")
+        return self.delta
+
+    def value(self, y: Array, f: Array) -> Array:
+        size = abs(y - f)
+        inner = library(f).clip(size, None, self.bend)
+        return inner * (2 * size - inner)
+
+    def slope(self, y: Array, f: Array) -> Array:
+        return -2 * library(f).clip(y - f, -self.bend, self.bend)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        return 2 * self.bend / library(f).clip(abs(y - f), self.bend, None)
+
+    def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return np.array([weighted_quantile(v, w, 0.5) for v in y.T])
+
+
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """The pinball loss, level (y − f) above f and (1 − level)(f − y) below; a level an output.
+
+    >>> import numpy as np
+    >>> from anmin.losses import Quantile
+    >>> Quantile((0.9,)).value(np.array([[2.0], [-2.0]]), np.zeros((2, 1))).ravel()
+    array([1.8, 0.2])
+    """
+
+    name: ClassVar[str] = "quantile"
+    label: ClassVar[str] = "mean pinball loss"
+    degree: ClassVar[float] = 1.0
+    levels: tuple[float, ...] = (0.5,)
+    width: float = 1.0
+
+    @property
+    def link(self) -> str:  # type: ignore[override]
+        return "sort" if len(self.levels) > 1 else "identity"
+
+    def tilt(self, f: Array) -> Array:
+        """level − 1/2, of each output."""
+        return like(f, self.levels) - 0.5
+
+    def value(self, y: Array, f: Array) -> Array:
+        r = y - f
+        return 0.5 * abs(r) + self.tilt(f) * r
+
+    def slope(self, y: Array, f: Array) -> Array:
+        r = library(f).clip((y - f) / self.width, -1.0, 1.0)
+        return -0.5 * r - self.tilt(f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        return 0.5 / library(f).clip(abs(y - f), self.width, None)
+
+    def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        columns = y.T if len(self.levels) == 1 else [y[:, 0]] * len(self.levels)
+        levels = self.levels * (len(columns) if len(self.levels) == 1 else 1)
+        pairs = zip(columns, levels, strict=True)
+        return np.array([weighted_quantile(v, w, level) for v, level in pairs])
+
+    def near(self, level: float) -> Self:
+        return replace(self, width=SHARP * level) if level > 0 else self
+
+
+@dataclass(frozen=True)
+class AbsoluteError(Quantile):
+    """|y − f|: what the median has least of.
+
+    >>> import numpy as np
+    >>> from anmin.losses import AbsoluteError
+    >>> AbsoluteError().value(np.array([[2.0], [-3.0]]), np.zeros((2, 1))).ravel()
+    array([2., 3.])
+    """
+
+    name: ClassVar[str] = "absolute_error"
+    label: ClassVar[str] = "mean absolute error"
+
+    def value(self, y: Array, f: Array) -> Array:
+        return 2 * super().value(y, f)
+
+    def slope(self, y: Array, f: Array) -> Array:
+        return 2 * super().slope(y, f)
+
+    def curvature(self, y: Array, f: Array) -> Array:
+        return 2 * super().curvature(y, f)

@@ -1,0 +1,398 @@
+"""Fits under other losses: descent, references, weights, quantiles, files, exports, errors."""
+
+import ctypes
+import pickle
+import shutil
+import subprocess
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from anmin import ANMINClassifier, ANMINRegressor, load_model
+from anmin.losses import LOSSES, AbsoluteError, Huber, Logistic, Poisson, Quantile, Softmax
+from anmin.losses.loss import Loss
+from anmin.sources import BatchSource
+
+pytestmark = pytest.mark.slow
+
+REGRESSION = {
+    "huber": {"loss": Huber(0.5)},
+    "absolute_error": {"loss": "absolute_error"},
+    "quantile": {"loss": "quantile", "quantile": 0.8},
+    "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
+    "poisson": {"loss": "poisson"},
+    "gamma": {"loss": "gamma"},
+}
+each = pytest.mark.parametrize("kind", REGRESSION)
+
+
+def rows(kind, n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    f = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
+    if kind == "poisson":
+        return X, rng.poisson(np.exp(f)).astype(float)
+    if kind == "gamma":
+        return X, rng.gamma(3.0, np.exp(f) / 3)
+    if kind == "classes":
+        return X, np.digitize(f + 0.3 * rng.normal(size=n), [-0.7, 0.7])
+    if kind == "two":
+        return X, (f + 0.3 * rng.normal(size=n) > 0).astype(int)
+    return X, 3 + f + 0.3 * rng.standard_t(3, size=n)
+
+
+def fitted(kind, X, y, w=None, **options):
+    settings = {"n_hidden": 8, "lam": 1e-3, "max_iter": 60, "random_state": 0} | options
+    if kind in REGRESSION:
+        return ANMINRegressor(**settings | REGRESSION[kind]).fit(X, y, w)
+    return ANMINClassifier(**settings).fit(X, y, w)
+
+
+def mean_loss(model, X, y, w=None):
+    """The data term by the loss itself."""
+    F = model._outputs(model._inputs(X))
+    Y = y[:, None] + np.zeros(F.shape)
+    if hasattr(model, "classes_"):
+        Y = np.eye(len(model.classes_))[y][:, -F.shape[1] :]
+    return float(np.average(model._loss.value(Y, F).sum(1), weights=w))
+
+
+# ---- descent -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*REGRESSION, "two", "classes"])
+def test_the_loss_falls_and_is_the_true_one(kind):
+    X, y = rows(kind)
+    model = fitted(kind, X, y)
+    assert all(later <= before for before, later in pairwise(model.loss_curve_))
+    norms = sum(np.sum(V**2) for V in (model.A_, model.B_, model.b0_))
+    assert model.loss_ == pytest.approx(mean_loss(model, X, y) + 1e-3 * norms, rel=1e-9)
+    start = model.history_[0]
+    assert model.history_[-1].mse < start.mse
+    assert model._loss.label in str(model.report())
+    assert model.report().mse == pytest.approx(mean_loss(model, X, y), rel=1e-6)
+
+
+def minimised(model, X, y, A, seed):
+    """The loss that a general minimiser of all weights comes to from A."""
+    Z, q, c = model._inputs(X), model.n_outputs_, model._scaling.y_mean
+    Y, h = np.eye(q)[y] if q > 1 else (y[:, None] * 1.0), A.shape[1]
+
+    def objective(theta):
+        A, B, b0 = np.split(theta, [4 * h, (4 + q) * h])
+        A, B = A.reshape(4, h), B.reshape(h, q)
+        P = Z @ A[1:] + A[0]
+        S = np.maximum(P, 0)
+        value, slope, _ = model._loss.terms(Y, S @ B + b0 + c)
+        D = slope / len(Z)
+        H = (D @ B.T) * (P > 0)
+        g = [np.vstack([H.sum(0), Z.T @ H]).ravel(), (S.T @ D).ravel(), D.sum(0)]
+        return value.sum() / len(Z) + 1e-3 * theta @ theta, np.concatenate(g) + 2e-3 * theta
+
+    B = np.random.default_rng(seed).normal(size=h * q) / 2
+    first, options = np.concatenate([A.ravel(), B, np.zeros(q)]), {"maxiter": 5000, "maxfun": 9999}
+    return minimize(objective, first, jac=True, method="L-BFGS-B", options=options).fun
+
+
+@pytest.mark.parametrize("kind", ["huber", "poisson", "gamma", "two", "classes"])
+def test_a_general_minimiser_from_the_same_start_comes_no_lower(kind):
+    """In four of five cases at least: none of the two finds the best of all minima."""
+    lower = 0
+    for seed in range(5):
+        X, y = rows(kind, n=150, seed=seed)
+        A = np.random.default_rng(seed).normal(size=(4, 5))
+        model = fitted(kind, X, y, n_hidden=5, init=A, max_iter=200)
+        lower += model.loss_ <= minimised(model, X, y, A, seed) * (1 + 1e-3)
+    assert lower >= 4
+
+
+@each
+def test_a_weight_is_a_repeated_row(kind):
+    X, y = rows(kind, n=120)
+    w = np.random.default_rng(1).integers(1, 4, len(y))
+    one = fitted(kind, X, y, w * 1.0, max_iter=3)
+    other = fitted(kind, np.repeat(X, w, axis=0), np.repeat(y, w), max_iter=3)
+    np.testing.assert_allclose(other.predict(X), one.predict(X), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["huber", "absolute_error", "quantile"])
+@pytest.mark.parametrize("scale", [2.0**-20, 2.0**20])
+def test_units_of_y_do_not_matter(kind, scale):
+    X, y = rows(kind, n=150)
+    given = dict(REGRESSION[kind])
+    one = ANMINRegressor(6, random_state=0, **given).fit(X, y)
+    if kind == "huber":
+        given["loss"] = Huber(0.5 * scale)
+    other = ANMINRegressor(6, random_state=0, **given).fit(X, scale * y)
+    np.testing.assert_allclose(other.predict(X) / scale, one.predict(X), rtol=1e-6)
+    expected = [step.held_out_mse * scale**one._loss.degree for step in one.path_]
+    np.testing.assert_allclose([step.held_out_mse for step in other.path_], expected, rtol=1e-6)
+    assert other.loss_ == pytest.approx(one.loss_ * scale**one._loss.degree, rel=1e-6)
+
+
+@each
+def test_lam_is_chosen_by_the_same_loss(kind):
+    X, y = rows(kind)
+    model = ANMINRegressor(8, random_state=0, **REGRESSION[kind]).fit(X, y)
+    assert model.lam_ == min(model.path_, key=lambda step: step.held_out_mse).lam
+    assert mean_loss(model, X, y) == pytest.approx(model.report().mse, rel=1e-6)
+    null = model._loss.value(y[:, None], 0 * y[:, None] + model._scaling.y_mean).sum(1).mean()
+    assert min(step.held_out_mse for step in model.path_) < null
+
+
+# ---- quantiles -----------------------------------------------------------------------------------
+
+
+def test_quantiles_cover_and_do_not_cross():
+    X, y = rows("quantiles", n=1500)
+    levels = [0.1, 0.25, 0.5, 0.75, 0.9]
+    model = ANMINRegressor(12, loss="quantile", quantile=levels, random_state=0).fit(X, y)
+    new, y_new = rows("quantiles", n=4000, seed=1)
+    found = model.predict(new)
+    assert found.shape == (4000, 5)
+    assert (np.diff(found, axis=1) >= 0).all()
+    np.testing.assert_allclose((y_new[:, None] <= found).mean(0), levels, atol=0.04)
+
+
+def test_outliers_have_little_say():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(600, 2))
+    clean = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = clean + 0.1 * rng.normal(size=600)
+    bad = rng.uniform(size=600) < 0.05
+    y[bad] += rng.choice([-1, 1], bad.sum()) * 20
+    errors = {
+        loss: np.sqrt(np.mean((ANMINRegressor(16, loss=loss, random_state=0).fit(X, y).predict(X)
+                               - clean) ** 2))
+        for loss in ("squared_error", "huber", "absolute_error")
+    }  # fmt: skip
+    assert max(errors["huber"], errors["absolute_error"]) < 0.3 * errors["squared_error"]
+    assert errors["huber"] < 0.1
+
+
+# ---- classes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["two", "classes"])
+def test_probabilities_are_those_of_the_loss(kind):
+    X, y = rows(kind)
+    model = ANMINClassifier(8, random_state=0).fit(X, y)
+    P = model.predict_proba(X)
+    np.testing.assert_allclose(P.sum(1), 1)
+    assert log_loss(y, P) == pytest.approx(mean_loss(model, X, y), rel=1e-9)
+    assert (model.predict(X) == P.argmax(1)).all()
+    D = model.decision_function(X)
+    odds = np.log(P[:, 1] / P[:, 0]) if kind == "two" else None
+    if odds is not None:
+        np.testing.assert_allclose(D, odds, rtol=1e-6, atol=1e-9)
+    new, y_new = rows(kind, n=3000, seed=1)
+    assert log_loss(y_new, model.predict_proba(new)) < 0.75 * np.log(P.shape[1])
+
+
+def test_class_weights_move_the_probabilities():
+    X, y = rows("two")
+    plain = ANMINClassifier(6, random_state=0).fit(X, y)
+    heavy = ANMINClassifier(6, random_state=0, class_weight={0: 1, 1: 10}).fit(X, y)
+    assert heavy.predict_proba(X)[:, 1].mean() > plain.predict_proba(X)[:, 1].mean() + 0.05
+
+
+def test_averaged_networks_average_their_log_odds():
+    X, y = rows("two", n=400)
+    model = ANMINClassifier(6, n_networks=3, random_state=0).fit(X, y)
+    assert log_loss(y, model.predict_proba(X)) == pytest.approx(model.report().mse, rel=1e-6)
+
+
+def test_the_papers_solver_keeps_to_least_squares():
+    X, y = rows("two")
+    model = ANMINClassifier(6, solver="anmin", random_state=0).fit(X, y)
+    assert model._loss is None
+    with pytest.raises(ValueError, match="squared error only"):
+        ANMINClassifier(6, solver="anmin", loss="log_loss").fit(X, y)
+    with pytest.raises(ValueError, match="squared error only"):
+        ANMINRegressor(6, solver="anmin", loss="poisson").fit(X, y)
+
+
+# ---- the same fit elsewhere ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["quantiles", "poisson"])
+def test_a_source_leads_to_the_same_network(kind):
+    X, y = rows(kind)
+    one = fitted(kind, X, y, max_iter=5)
+    source = BatchSource(lambda: [(X[:170], y[:170]), (X[170:], y[170:])])
+    other = ANMINRegressor(8, lam=1e-3, max_iter=5, random_state=0, **REGRESSION[kind])
+    np.testing.assert_array_equal(other.fit(source).predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["quantiles", "gamma"])
+def test_a_dask_array_leads_to_the_same_network(kind):
+    da = pytest.importorskip("dask.array")
+    X, y = rows(kind)
+    one = fitted(kind, X, y, max_iter=3)
+    D = da.from_array(X, chunks=(100, 3))
+    other = fitted(kind, D, da.from_array(y, chunks=100), max_iter=3)
+    np.testing.assert_allclose(other.predict(X), one.predict(X), rtol=1e-4)
+    np.testing.assert_allclose(other.predict(D).compute(), other.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["huber", "quantiles", "classes"])
+def test_pytorch_leads_to_as_low_a_loss(kind):
+    from backend_cases import torch_backend
+
+    torch_backend()
+    import anmin.base
+
+    X, y = rows(kind)
+    one = fitted(kind, X, y, max_iter=20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anmin.base, "get_backend", lambda *_: torch_backend())
+        other = fitted(kind, X, y, max_iter=20)
+    assert other.loss_ == pytest.approx(one.loss_, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["quantile", "classes"])
+def test_a_checkpoint_leads_to_the_same_bits(kind, tmp_path):
+    X, y = rows(kind)
+    one = fitted(kind, X, y, max_iter=10)
+    for _ in range(2):  # the second takes all from the log
+        other = fitted(kind, X, y, max_iter=10, checkpoint=tmp_path / "run.ckpt")
+        assert np.array_equal(other.B_, one.B_)
+
+
+def test_early_stopping_looks_at_the_same_loss():
+    X, y = rows("poisson")
+    model = fitted("poisson", X, y, early_stopping=True, n_hidden=12, lam=1e-6, max_iter=200)
+    errors = [step.held_out_mse for step in model.history_]
+    assert np.nanmin(errors) < errors[0]
+
+
+@pytest.mark.parametrize("kind", [*REGRESSION, "two", "classes"])
+def test_files_and_pickles_keep_the_predictions(kind, tmp_path):
+    X, y = rows(kind)
+    model = fitted(kind, X, y, max_iter=3)
+    model.save(tmp_path / "m.anmin")
+    again, pickled = load_model(tmp_path / "m.anmin"), pickle.loads(pickle.dumps(model))
+    say = "predict_proba" if hasattr(model, "classes_") else "predict"
+    for other in (again, pickled):
+        assert np.array_equal(getattr(other, say)(X), getattr(model, say)(X))
+    assert again._loss == model._loss
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert clone(again).fit(X, y).n_hidden_ >= 0
+
+
+EXPORTED = ["quantiles", "poisson", "two", "classes"]
+
+
+def told(model, X):
+    """What exports compute: predictions, or decision values."""
+    if hasattr(model, "classes_"):
+        return model.decision_function(X).reshape(len(X), -1)
+    return model.predict(X).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("kind", EXPORTED)
+def test_exports_apply_the_link(kind, tmp_path):
+    X, y = rows(kind)
+    model = fitted(kind, X, y, max_iter=3)
+    torch = pytest.importorskip("torch")
+    with torch.no_grad():
+        found = model.to_torch("float64")(torch.tensor(X)).numpy()
+    np.testing.assert_allclose(found, told(model, X), rtol=1e-9)
+    ort = pytest.importorskip("onnxruntime")
+    model.to_onnx(tmp_path / "m.onnx", dtype="float64")
+    first = ort.InferenceSession(str(tmp_path / "m.onnx")).run(None, {"X": X})[0]
+    expected = model.predict_proba(X) if hasattr(model, "classes_") else told(model, X)
+    np.testing.assert_allclose(first, expected, rtol=1e-9)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize("kind", EXPORTED)
+def test_c_applies_the_link(kind, tmp_path):
+    X, y = rows(kind)
+    model = fitted(kind, X, y, max_iter=3)
+    model.to_c(tmp_path / "m.c", dtype="float64")
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    library = tmp_path / "m.so"
+    subprocess.run(["gcc", *flags, "-o", library, tmp_path / "m.c", "-lm"], check=True)
+    predict, q = ctypes.CDLL(str(library)).model_predict, model.n_outputs_
+    pointer = ctypes.POINTER(ctypes.c_double)
+    out = np.empty((len(X), q))
+    for x, into in zip(X, out, strict=True):
+        predict(np.ascontiguousarray(x).ctypes.data_as(pointer), into.ctypes.data_as(pointer))
+    np.testing.assert_allclose(out, told(model, X), rtol=1e-9)
+
+
+# ---- errors and losses of one's own --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": "quantile", "quantile": 1.5}, "between 0 and 1"),
+        ({"loss": "quantile", "quantile": [0.9, 0.1]}, "ascending"),
+        ({"loss": "quantile", "quantile": []}, "between 0 and 1"),
+        ({"quantile": 0.5}, 'needs loss="quantile"'),
+        ({"loss": "poisson", "intervals": True}, "squared_error"),
+        ({"loss": "poisson"}, "0 or more"),
+        ({"loss": "gamma"}, "above 0"),
+        ({"loss": Huber(-1.0)}, "positive"),
+    ],
+)
+def test_errors_say_what_is_wrong(options, words):
+    X, y = rows("huber", n=40)
+    with pytest.raises(ValueError, match=words):
+        ANMINRegressor(4, lam=1e-3, **options).fit(X, y - 10)
+
+
+def test_several_quantiles_need_one_target():
+    X, y = rows("quantile", n=40)
+    with pytest.raises(ValueError, match="one target"):
+        ANMINRegressor(4, loss="quantile", quantile=[0.1, 0.9]).fit(X, np.column_stack([y, y]))
+    model = ANMINRegressor(4, lam=1e-2, loss="quantile", quantile=0.9).fit(
+        X, np.column_stack([y, -y])
+    )
+    assert model.predict(X).shape == (40, 2)
+
+
+@dataclass(frozen=True)
+class LogCosh(Loss):
+    """log cosh(y − f)."""
+
+    name: ClassVar[str] = "log_cosh"
+
+    def value(self, y, f):
+        size = abs(y - f)
+        return size + np.log1p(np.exp(-2 * size)) - np.log(2)
+
+    def slope(self, y, f):
+        return np.tanh(f - y)
+
+    def curvature(self, y, f):
+        return 1 - np.tanh(f - y) ** 2
+
+    def start(self, y, w):
+        return np.average(y, axis=0, weights=w)
+
+
+def test_a_loss_of_ones_own(tmp_path, monkeypatch):
+    X, y = rows("huber")
+    model = ANMINRegressor(6, loss=LogCosh(), random_state=0).fit(X, y)
+    assert mean_loss(model, X, y) < LogCosh().value(y, y.mean()).mean()
+    with pytest.raises(TypeError, match="LOSSES"):
+        model.save(tmp_path / "m.anmin")
+    monkeypatch.setitem(LOSSES, "log_cosh", LogCosh)
+    model.save(tmp_path / "m.anmin")
+    assert np.array_equal(load_model(tmp_path / "m.anmin").predict(X), model.predict(X))
+
+
+def test_a_registered_loss_has_its_name():
+    assert all(cls.name == name for name, cls in LOSSES.items())
+    kinds = (Huber, AbsoluteError, Quantile, Poisson, Logistic, Softmax)
+    assert all(kind in LOSSES.values() for kind in kinds)
