@@ -9,6 +9,7 @@ import pytest
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.columns import Columns, Table
+from anmin.columns.cells import texts
 
 N = 120
 
@@ -210,6 +211,13 @@ def test_dates_of_every_type(dates):
     assert columns.columns[0].neutral == 1709208000.0  # noon between them
     assert columns.columns[0].parts == ("years", "season", "month", "day", "weekday")
     np.testing.assert_array_equal(X[:, 2:5], [[2, 29, 4], [3, 1, 5]])
+
+
+def test_texts_of_odd_cells():
+    nan = float("nan")
+    cells = np.array([True, 1, 1.0, "1", nan, float("nan"), None, "", 2.5, b"x"], dtype=object)
+    assert texts(cells) == ["True", "1", "1", "1", None, None, None, None, "2.5", "x"]
+    assert texts(np.array([3.0, nan, nan, -0.5])) == ["3", None, None, "-0.5"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -141,7 +141,7 @@ def kind_of(name: str, values: np.ndarray) -> str:
         return "date"
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: the column {name!r} of X is complex.")
-    cells = [cell for cell in values.tolist() if not is_gap(cell)]
+    cells = [cell for cell in distinct_cells(values.tolist()) if not is_gap(cell)]
     kinds = set(map(type, cells))
     if all(issubclass(kind, (Real, Decimal, np.bool_)) for kind in kinds):
         return "number"
@@ -157,9 +157,21 @@ def kind_of(name: str, values: np.ndarray) -> str:
     return "date" if texts and all(map(ISO.fullmatch, cells)) else "text"
 
 
+def distinct_cells(cells: list[Any]) -> Iterable[Any]:
+    """The different cells, which are few among many; all of them where they cannot be compared."""
+    try:
+        return set(cells)
+    except TypeError:
+        return cells
+
+
 def texts(values: np.ndarray) -> list[str | None]:
     """The cells as texts."""
-    return [None if is_gap(cell) else text(cell) for cell in values.tolist()]
+    cells = values.tolist()
+    if bool in set(map(type, cells)):  # True equals 1, but is another text
+        return [None if is_gap(cell) else text(cell) for cell in cells]
+    known = {cell: None if is_gap(cell) else text(cell) for cell in distinct_cells(cells)}
+    return [known[cell] for cell in cells]
 
 
 def text(cell: Any) -> str:
