@@ -23,11 +23,10 @@ from anmin.checkpoint import Checkpoint
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Fit, Units
+from anmin.history import Fit
 from anmin.inspect.intervals import check_size, fit_intervals
-from anmin.inspect.report import Report, report_on
+from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
-from anmin.objective import SQUARED_ERROR, Objective
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
@@ -41,6 +40,7 @@ from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 N_NETWORKS = 1  # that are averaged
+ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
 
 
@@ -98,18 +98,14 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
             check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
-            raise ValueError(
-                f"solver={self.solver!r} minimises the squared error only; use solver="
-                f'"varpro" for loss={self.loss!r}.'
-            )
+            raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             start = Start(h, check_random_state(self.random_state), self._start(whole, h))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
-            units = Units(whole.source.scaling.y_scale, whole.objective.degree)
-            engine = Engine(budget, units, log)
+            engine = Engine(budget, whole.units, log)
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
             try:
@@ -156,15 +152,15 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         return encoded_views(problem.source, self.encoding, rng)
 
     def _wants_intervals(self) -> bool:
-        return checks.true_or_false("intervals", getattr(self, "intervals", False))
+        intervals = getattr(self, "intervals", False)
+        return intervals != "conformal" and checks.true_or_false("intervals", intervals)
 
     def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
         self._report: Report | None = None
         self._intervals = None
         try:
-            measure = () if self._loss is None else (self._loss.label,)
-            self._report = report_on(problem, fit, h, *measure)
+            self._report = report_on(problem, fit, h, getattr(self._loss, "label", SQUARES))
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
         except KeyboardInterrupt:
@@ -244,14 +240,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        objective: Objective = SQUARED_ERROR
-        if self._loss is not None:
-            terms = scaling, self.standardize, self._chooses(solver)
-            scaling, objective = bound(self._loss, rows, *terms)
-        elif self._chooses(solver):
-            scaling = scaling.unit_target(rows.measured.y)
-        if self._loss is None:
-            checks.warn_of_units(rows.measured.y.deviation)
+        terms = scaling, self.standardize, self._chooses(solver)
+        scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))

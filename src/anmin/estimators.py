@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from anmin import checks
 from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
+from anmin.conformal import Distances, kept_apart
+from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
+from anmin.losses.classes import labels_in
 from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
+from anmin.probabilities import class_weighted, softmax, temperature
 from anmin.solvers import solver_object
 from anmin.sources import (
     RawSource,
@@ -34,7 +37,6 @@ from anmin.sources.draws import draw
 LOG_LOSS = Logistic.name
 BEND = 1.35  # robust deviations of what is left over, from which Huber's loss is straight
 FIRST_LOOK = 2000  # rows that what is left over is measured on
-SHARPEST = 8.0  # training scores flatter a network; sharper than this they are not believed
 
 
 def in_order(f: Any) -> Any:
@@ -46,7 +48,7 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {"exp": np.exp, "sort": in_order}
 
 
 @storable
-class ANMINRegressor(RegressorMixin, BaseANMIN):
+class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
     __doc__ = f"""A two-layer ReLU network for regression, trained analytically.
 
     Minimises the mean squared error plus lam times the squared weights by solving least-squares
@@ -60,8 +62,10 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     quantile : float or list of floats, default=None
         With loss="quantile": the quantile, or several in ascending order, which then are columns of
         the predictions and do not cross. None is the median.
-    intervals : bool, default=False
-        Keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
+    intervals : bool or "conformal", default=False
+        "conformal" keeps a fifth of the rows apart, at most 2,000, and measures on them how wide
+        `predict_interval(X, coverage)` must be; with several quantiles the width varies with X.
+        True: keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
         several, or larger ones with an encoding, take the held-out error for what they leave out.
     {ATTRIBUTES}
     Examples
@@ -81,7 +85,7 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         *,
         loss: str | Loss = SQUARED,
         quantile: Any = None,
-        intervals: bool = False,
+        intervals: bool | str = False,
         **shared: Any,
     ) -> None:
         super().__init__(n_hidden, **shared)
@@ -100,9 +104,7 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         if rows is not None:
             self._note_source(rows)
             self._one_dimensional = rows.flat
-            self._set_loss(rows)
-            self._fit(rows, X, y)
-            return self
+            return self._fit_rows(rows, X, y)
         checks.dense_target(y)
         X, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
@@ -110,16 +112,39 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         y = np.asarray(y, dtype=np.float64)
         self._one_dimensional = y.ndim == 1
         weight = checks.positive_weights(row_weights(sample_weight, X))
-        rows = counting_rows(X, y.reshape(len(y), -1), weight)
+        return self._fit_rows(counting_rows(X, y.reshape(len(y), -1), weight), X, y, weight)
+
+    def _fit_rows(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None
+    ) -> ANMINRegressor:
+        """Fit the rows, or most of them where others are kept apart for intervals."""
+        self._distances: Distances | None = None
+        if self.intervals != "conformal":
+            self._set_loss(rows)
+            self._fit(rows, X, y, weight)
+            return self
+        if not (self.cv is None or isinstance(self.cv, Real)):
+            raise ValueError('intervals="conformal" needs cv to be a number or a share of rows.')
+        rows, apart = kept_apart(rows, np.random.RandomState(0))
         self._set_loss(rows)
         self._fit(rows, X, y, weight)
+        self._distances = Distances.of(apart.Y, self._responses(self._outputs(
+            self._scaling.inputs(np.asarray(apart.X)))))  # fmt: skip
         return self
+
+    def _responses(self, scores: Any) -> Any:
+        """Predictions from outputs."""
+        link = "identity" if self._loss is None else self._loss.link
+        return RESPONSES[link](scores) if link in RESPONSES else scores
 
     def _set_loss(self, rows: RawSource) -> None:
         """The loss of this fit, with numbers that depend on the rows."""
         loss = regression_loss(self.loss, self.quantile)
         if loss is not None and self._wants_intervals():
-            raise ValueError(f'intervals=True needs loss="squared_error"; got {self.loss!r}.')
+            raise ValueError(
+                f'intervals=True needs loss="squared_error"; got {self.loss!r}. '
+                'intervals="conformal" takes any.'
+            )
         if isinstance(loss, Quantile) and len(loss.levels) > 1:
             if rows.width[1] > 1:
                 raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
@@ -140,19 +165,8 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         """
         if return_std:
             return self._predict_with_std(X)
-        scores = self._scores(X)
-        if self._loss is not None and self._loss.link != "identity":
-            scores = RESPONSES[self._loss.link](scores)
+        scores = self._responses(self._scores(X))
         return scores[:, 0] if self._one_dimensional else scores
-
-    def _predict_with_std(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        if is_source(X):
-            raise ValueError("return_std=True needs X in memory; predict a part at a time.")
-        X, intervals = self._inputs(X), getattr(self, "_intervals", None)
-        if intervals is None:
-            raise ValueError("return_std=True needs a model that was fitted with intervals=True.")
-        both = self._outputs(X), intervals.std(self._network, X)
-        return (both[0][:, 0], both[1][:, 0]) if self._one_dimensional else both
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,12 +216,13 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINClassifier:
-        """Train on X (n, d) and labels y (n,)."""
+        """Train on X (n, d) and labels y (n,).
+
+        X may also be a source that brings its y, or a Dask array or dataframe; labels are then
+        numbers, as whole numbers of any kind are.
+        """
         if is_source(X) and not isinstance(X, np.memmap):
-            raise TypeError(
-                "ANMINClassifier trains on arrays and frames in memory. For rows elsewhere, fit "
-                "ANMINRegressor to one 0/1 column a class."
-            )
+            return self._fit_source(X, y, sample_weight)
         checks.dense_target(y)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -218,17 +233,41 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         weight = row_weights(sample_weight, X)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
-        Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
+        label = np.searchsorted(self.classes_, y)
         squares = self._squares()
-        two = len(self.classes_) == 2
-        self._loss = None if squares else Logistic() if two else Softmax()
-        self._fit(counting_rows(X, Y, checks.positive_weights(weight)), X, y, weight)
-        self._temperature = 0.5 if two else 1.0  # the softmax of (−f/2, f/2) is logistic
+        self._set_classes(None if squares else np.arange(len(self.classes_)))
+        Y = label[:, None].astype(np.float64)
         if squares:
-            label = np.searchsorted(self.classes_, y)
+            Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
+        self._fit(counting_rows(X, Y, checks.positive_weights(weight)), X, y, weight)
+        if squares:
             scores = self._class_scores(self._outputs(self._scaling.inputs(X)))
             self._temperature = temperature(scores, label, weight)
         return self
+
+    def _fit_source(self, X: Any, y: Any, sample_weight: Any) -> ANMINClassifier:
+        rows = open_source(X, y, sample_weight)
+        assert rows is not None
+        if self._squares() or self.class_weight is not None:
+            raise ValueError(
+                'rows from a source need loss="log_loss" and class_weight=None; give the weights '
+                "of the rows with the source."
+            )
+        self._note_source(rows)
+        values = labels_in(rows)
+        whole = (values == np.round(values)).all()
+        self.classes_ = values.astype(np.int64) if whole else values
+        self._set_classes(values)
+        self._fit(rows, X, y)
+        return self
+
+    def _set_classes(self, values: np.ndarray | None) -> None:
+        """The loss of labels with these values; None for the squared error."""
+        two = len(self.classes_) == 2
+        self._temperature = 0.5 if two else 1.0  # the softmax of (−f/2, f/2) is logistic
+        self._loss = None
+        if values is not None:
+            self._loss = (Logistic if two else Softmax)(tuple(map(float, values)))
 
     def _squares(self) -> bool:
         """Whether the loss is the squared error."""
@@ -273,16 +312,6 @@ def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray | None:
     )
 
 
-def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Row weights times class weights; "balanced" counts the rows by their weight."""
-    weight = np.ones(len(y)) if weight is None else weight
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        classes, label = np.unique(y[weight > 0], return_inverse=True)
-        share = np.bincount(label, weights=weight[weight > 0])
-        class_weight = dict(zip(classes, share.sum() / (len(classes) * share), strict=True))
-    return weight * compute_sample_weight(class_weight, y)
-
-
 def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     """A robust deviation of y from a small network of least absolute error, on rows held out."""
     n = rows.tally()[0]
@@ -297,22 +326,3 @@ def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     first.fit(fit.X, fit.Y, fit.w)
     weight = np.ones(len(judge)) if judge.w is None else judge.w
     return spread(judge.Y - first.predict(judge.X).reshape(judge.Y.shape), weight)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """exp(scores), normalised along each row."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def temperature(scores: np.ndarray, label: np.ndarray, weight: np.ndarray | None) -> float:
-    """The factor T ≤ SHARPEST that minimises the weighted log-loss of softmax(T · scores)."""
-    weight = np.ones(len(label)) if weight is None else weight
-    rows = np.arange(len(label))
-
-    def loss(log_T: float) -> float:
-        p = softmax(np.exp(log_T) * scores)[rows, label]
-        return float(np.average(-np.log(np.maximum(p, 1e-300)), weights=weight))
-
-    best = minimize_scalar(loss, bounds=(np.log(0.1), np.log(SHARPEST)), method="bounded")
-    return float(np.exp(best.x))

@@ -22,7 +22,8 @@ ALLOWED = {
     "linsolve": {"backends"},
     "sources": {"backends", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
-    "losses": {"backends", "checks", "sources"},
+    "conformal": {"sources"},
+    "losses": {"backends", "checks", "objective", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
@@ -40,8 +41,8 @@ ALLOWED = {
         "status", "sums",
     },
     "model_file": {
-        "encoding", "files", "history", "inspect", "losses", "network", "solvers", "sources",
-        "status",
+        "conformal", "encoding", "files", "history", "inspect", "losses", "network", "solvers",
+        "sources", "status",
     },
     "export": {"encoding", "files", "model_file", "network"},
     # the scikit-learn surface
@@ -49,10 +50,14 @@ ALLOWED = {
     "callbacks": {"history", "network", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "encoding", "engine", "export", "history",
-        "inspect", "losses", "network", "objective", "solvers", "sources", "status",
+        "inspect", "losses", "network", "solvers", "sources", "status",
     },
+    "probabilities": set(),
+    "interval_methods": {"conformal", "sources"},
     "estimators": {
-        "base", "callbacks", "checks", "losses", "model_file", "parameters", "solvers", "sources",
+        "base", "callbacks", "checks", "conformal", "interval_methods", "losses", "model_file",
+        "parameters",
+        "probabilities", "solvers", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

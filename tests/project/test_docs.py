@@ -38,6 +38,16 @@ PUBLIC = {
     "anmin.plotting": None,
     "anmin.inspect": ["Report"],
     "anmin.solvers": ["Algorithm1", "VarPro"],
+    "anmin.losses": [
+        "AbsoluteError",
+        "Gamma",
+        "Huber",
+        "Logistic",
+        "Loss",
+        "Poisson",
+        "Quantile",
+        "Softmax",
+    ],
     "anmin.sources": ["BatchSource", "CSVSource", "DaskSource", "ParquetSource"],
     "anmin.status": ["Status"],
 }
