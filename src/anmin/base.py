@@ -24,12 +24,11 @@ from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Fit, Units
+from anmin.history import Fit
 from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
-from anmin.inspect.report import Report, report_on
+from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
-from anmin.objective import SQUARED_ERROR, Objective
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.path import FEW, FOLDS
@@ -47,6 +46,7 @@ from anmin.status import Status
 MOST_HIDDEN = 256  # for n_hidden="auto"
 NETWORKS = 3  # that are averaged, of the best encoding
 ENOUGH, ENOUGH_TIME = 500, 2.0  # iterations and seconds, for paths of several encodings
+ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
@@ -115,18 +115,14 @@ class BaseANMIN(
             one = networks == 1 and encoding is None
             check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
-            raise ValueError(
-                f"solver={self.solver!r} minimises the squared error only; use solver="
-                f'"varpro" for loss={self.loss!r}.'
-            )
+            raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             start = Start(h, check_random_state(self.random_state), self._start(whole, h, solver))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
-            units = Units(whole.source.scaling.y_scale, whole.objective.degree)
-            engine = Engine(budget, units, log)
+            engine = Engine(budget, whole.units, log)
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
             try:
@@ -195,7 +191,8 @@ class BaseANMIN(
         return networks, encoding
 
     def _wants_intervals(self) -> bool:
-        return checks.true_or_false("intervals", getattr(self, "intervals", False))
+        intervals = getattr(self, "intervals", False)
+        return intervals != "conformal" and checks.true_or_false("intervals", intervals)
 
     def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
@@ -204,8 +201,7 @@ class BaseANMIN(
         try:
             columns = self._columns_of_inputs()
             self.feature_importances_ = importances(problem, self._network, columns)
-            measure = () if self._loss is None else (self._loss.label,)
-            self._report = report_on(problem, fit, h, *measure)
+            self._report = report_on(problem, fit, h, getattr(self._loss, "label", SQUARES))
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
         except KeyboardInterrupt:
@@ -294,14 +290,8 @@ class BaseANMIN(
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
             scaling = Scaling.of(rows.measured)
-        objective: Objective = SQUARED_ERROR
-        if self._loss is not None:
-            terms = scaling, self.standardize, self._chooses(solver)
-            scaling, objective = bound(self._loss, rows, *terms)
-        elif self._chooses(solver):
-            scaling = scaling.unit_target(rows.measured.y)
-        if self._loss is None:
-            checks.warn_of_units(rows.measured.y.deviation)
+        terms = scaling, self.standardize, self._chooses(solver)
+        scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils import check_array, compute_sample_weight
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
 from anmin.base import BaseANMIN
 from anmin.callbacks import with_callbacks
+from anmin.conformal import Distances, kept_apart
+from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
+from anmin.losses.classes import labels_in
 from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
+from anmin.probabilities import class_weighted, softmax, temperature
 from anmin.rows import training_matrix, training_table, with_judge
 from anmin.solvers import solver_object
 from anmin.sources import (
@@ -35,7 +39,6 @@ from anmin.sources.draws import draw
 LOG_LOSS = Logistic.name
 BEND = 1.35  # robust deviations of what is left over, from which Huber's loss is straight
 FIRST_LOOK = 2000  # rows that what is left over is measured on
-SHARPEST = 8.0  # training scores flatter a network; sharper than this they are not believed
 
 
 def in_order(f: Any) -> Any:
@@ -47,7 +50,7 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {"exp": np.exp, "sort": in_order}
 
 
 @storable
-class ANMINRegressor(RegressorMixin, BaseANMIN):
+class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
     __doc__ = f"""A two-layer ReLU network for regression, trained analytically.
 
     Minimises the mean squared error plus lam times the squared weights by solving least-squares
@@ -61,8 +64,10 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
     quantile : float or list of floats, default=None
         With loss="quantile": the quantile, or several in ascending order, which then are columns of
         the predictions and do not cross. None is the median.
-    intervals : bool, default=False
-        Keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
+    intervals : bool or "conformal", default=False
+        "conformal" keeps a fifth of the rows apart, at most 2,000, and measures on them how wide
+        `predict_interval(X, coverage)` must be; with several quantiles the width varies with X.
+        True: keep what `predict(X, return_std=True)` needs, for one network of up to 4,000 weights;
         several, or larger ones with an encoding, take the held-out error for what they leave out.
     {ATTRIBUTES}
     Examples
@@ -82,7 +87,7 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         *,
         loss: str | Loss = SQUARED,
         quantile: Any = None,
-        intervals: bool = False,
+        intervals: bool | str = False,
         **shared: Any,
     ) -> None:
         super().__init__(n_hidden, **shared)
@@ -108,9 +113,7 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
             checks.in_memory(X, X_val=X_val, y_val=y_val, groups=groups)
             self._note_source(rows)
             self._one_dimensional = rows.flat
-            self._set_loss(rows)
-            self._fit(rows, X, y)
-            return self
+            return self._fit_rows(rows, X, y)
         checks.dense_target(y)
         table, y = training_table(self, X, y, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -120,15 +123,43 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
         numbers = training_matrix(self, table, Y, weight, groups)
         rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, targets(y_val))
+        return self._fit_rows(rows, X if self._columns else numbers, y, weight, groups)
+
+    def _fit_rows(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
+    ) -> ANMINRegressor:
+        """Fit the rows, or most of them where others are kept apart for intervals."""
+        self._distances: Distances | None = None
+        if self.intervals != "conformal":
+            self._set_loss(rows)
+            self._fit(rows, X, y, weight, groups)
+            return self
+        own = self.cv is None or isinstance(self.cv, Real)
+        if not own or groups is not None or rows.judge is not None:
+            raise ValueError(
+                'intervals="conformal" keeps rows apart itself: it needs cv to be a number or a '
+                "share of rows, and neither groups nor X_val."
+            )
+        rows, apart = kept_apart(rows, np.random.RandomState(0))
         self._set_loss(rows)
-        self._fit(rows, X if self._columns else numbers, y, weight, groups)
+        self._fit(rows, X, y, weight)
+        self._distances = Distances.of(apart.Y, self._responses(self._outputs(
+            self._scaling.inputs(np.asarray(apart.X)))))  # fmt: skip
         return self
+
+    def _responses(self, scores: Any) -> Any:
+        """Predictions from outputs."""
+        link = "identity" if self._loss is None else self._loss.link
+        return RESPONSES[link](scores) if link in RESPONSES else scores
 
     def _set_loss(self, rows: RawSource) -> None:
         """The loss of this fit, with numbers that depend on the rows."""
         loss = regression_loss(self.loss, self.quantile)
         if loss is not None and self._wants_intervals():
-            raise ValueError(f'intervals=True needs loss="squared_error"; got {self.loss!r}.')
+            raise ValueError(
+                f'intervals=True needs loss="squared_error"; got {self.loss!r}. '
+                'intervals="conformal" takes any.'
+            )
         if isinstance(loss, Quantile) and len(loss.levels) > 1:
             if rows.width[1] > 1:
                 raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
@@ -149,19 +180,8 @@ class ANMINRegressor(RegressorMixin, BaseANMIN):
         """
         if return_std:
             return self._predict_with_std(X)
-        scores = self._scores(X)
-        if self._loss is not None and self._loss.link != "identity":
-            scores = RESPONSES[self._loss.link](scores)
+        scores = self._responses(self._scores(X))
         return scores[:, 0] if self._one_dimensional else scores
-
-    def _predict_with_std(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        if is_source(X):
-            raise ValueError("return_std=True needs X in memory; predict a part at a time.")
-        X, intervals = self._inputs(X), getattr(self, "_intervals", None)
-        if intervals is None:
-            raise ValueError("return_std=True needs a model that was fitted with intervals=True.")
-        both = self._outputs(X), intervals.std(self._network, X)
-        return (both[0][:, 0], both[1][:, 0]) if self._one_dimensional else both
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -214,12 +234,13 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None,
         y_val: Any = None, groups: Any = None,
     ) -> ANMINClassifier:  # fmt: skip
-        """Train on X (n, d) and labels y (n,); X_val, y_val and groups as for the regressor."""
+        """Train on X (n, d) and labels y (n,); X_val, y_val and groups as for the regressor.
+
+        X may also be a source that brings its y, or a Dask array or dataframe; labels are then
+        numbers, as whole numbers of any kind are.
+        """
         if is_source(X) and not isinstance(X, np.memmap):
-            raise TypeError(
-                "ANMINClassifier trains on arrays and frames in memory. For rows elsewhere, fit "
-                "ANMINRegressor to one 0/1 column a class."
-            )
+            return self._fit_source(X, y, sample_weight)
         checks.dense_target(y)
         table, y = training_table(self, X, y)
         check_classification_targets(y)
@@ -230,22 +251,43 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         weight = row_weights(sample_weight, y)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
-        Y = one_hot(y, self.classes_)
-        squares = self._squares()
-        two = len(self.classes_) == 2
-        self._loss = None if squares else Logistic() if two else Softmax()
+        label, squares = np.searchsorted(self.classes_, y), self._squares()
+        self._set_classes(None if squares else np.arange(len(self.classes_)))
         checks.positive_weights(weight)
         groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
-        numbers = training_matrix(self, table, Y, weight, groups)
-        Y_val = None if y_val is None else one_hot(y_val, self.classes_)
+        numbers = training_matrix(self, table, one_hot(y, self.classes_), weight, groups)
+        Y = class_targets(y, self.classes_, squares)
+        Y_val = None if y_val is None else class_targets(y_val, self.classes_, squares)
         rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, Y_val)
         self._fit(rows, X if self._columns else numbers, y, weight, groups)
-        self._temperature = 0.5 if two else 1.0  # the softmax of (−f/2, f/2) is logistic
         if squares:
-            label = np.searchsorted(self.classes_, y)
             scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
             self._temperature = temperature(scores, label, weight)
         return self
+
+    def _fit_source(self, X: Any, y: Any, sample_weight: Any) -> ANMINClassifier:
+        rows = open_source(X, y, sample_weight)
+        assert rows is not None
+        if self._squares() or self.class_weight is not None:
+            raise ValueError(
+                'rows from a source need loss="log_loss" and class_weight=None; give the weights '
+                "of the rows with the source."
+            )
+        self._note_source(rows)
+        values = labels_in(rows)
+        whole = (values == np.round(values)).all()
+        self.classes_ = values.astype(np.int64) if whole else values
+        self._set_classes(values)
+        self._fit(rows, X, y)
+        return self
+
+    def _set_classes(self, values: np.ndarray | None) -> None:
+        """The loss of labels with these values; None for the squared error."""
+        two = len(self.classes_) == 2
+        self._temperature = 0.5 if two else 1.0  # the softmax of (−f/2, f/2) is logistic
+        self._loss = None
+        if values is not None:
+            self._loss = (Logistic if two else Softmax)(tuple(map(float, values)))
 
     def _squares(self) -> bool:
         """Whether the loss is the squared error."""
@@ -300,20 +342,16 @@ def one_hot(y: Any, classes: np.ndarray) -> np.ndarray:
     return LabelBinarizer().fit(classes).transform(y).astype(np.float64)
 
 
+def class_targets(y: Any, classes: np.ndarray, squares: bool) -> np.ndarray:
+    """Labels as a fit takes them: one-hot for the squared error, else the place of the class."""
+    found = one_hot(y, classes)
+    return found if squares else np.searchsorted(classes, y)[:, None].astype(np.float64)
+
+
 def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     return (
         None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
     )
-
-
-def class_weighted(class_weight: Any, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Row weights times class weights; "balanced" counts the rows by their weight."""
-    weight = np.ones(len(y)) if weight is None else weight
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        classes, label = np.unique(y[weight > 0], return_inverse=True)
-        share = np.bincount(label, weights=weight[weight > 0])
-        class_weight = dict(zip(classes, share.sum() / (len(classes) * share), strict=True))
-    return weight * compute_sample_weight(class_weight, y)
 
 
 def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
@@ -324,28 +362,9 @@ def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     if not len(judge):
         return 1.0
     first = ANMINRegressor(
-        32, loss="absolute_error", slope=slope, cv=1, random_state=0,
+        32, loss="absolute_error", slope=slope, cv=1, random_state=0, n_networks=1, encoding=None,
         max_time=None if max_time is None else max_time / 5,
     )  # fmt: skip
     first.fit(fit.X, fit.Y, fit.w)
     weight = np.ones(len(judge)) if judge.w is None else judge.w
     return spread(judge.Y - first.predict(judge.X).reshape(judge.Y.shape), weight)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """exp(scores), normalised along each row."""
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def temperature(scores: np.ndarray, label: np.ndarray, weight: np.ndarray | None) -> float:
-    """The factor T ≤ SHARPEST that minimises the weighted log-loss of softmax(T · scores)."""
-    weight = np.ones(len(label)) if weight is None else weight
-    rows = np.arange(len(label))
-
-    def loss(log_T: float) -> float:
-        p = softmax(np.exp(log_T) * scores)[rows, label]
-        return float(np.average(-np.log(np.maximum(p, 1e-300)), weights=weight))
-
-    best = minimize_scalar(loss, bounds=(np.log(0.1), np.log(SHARPEST)), method="bounded")
-    return float(np.exp(best.x))

@@ -58,8 +58,6 @@ def mean_loss(model, X, y, w=None):
     """The data term by the loss itself."""
     F = model._outputs(model._inputs(X))
     Y = y[:, None] + np.zeros(F.shape)
-    if hasattr(model, "classes_"):
-        Y = np.eye(len(model.classes_))[y][:, -F.shape[1] :]
     return float(np.average(model._loss.value(Y, F).sum(1), weights=w))
 
 
@@ -82,7 +80,7 @@ def test_the_loss_falls_and_is_the_true_one(kind):
 def minimised(model, X, y, A, seed):
     """The loss that a general minimiser of all weights comes to from A."""
     Z, q, c = model._inputs(X), model.n_outputs_, model._scaling.y_mean
-    Y, h = np.eye(q)[y] if q > 1 else (y[:, None] * 1.0), A.shape[1]
+    Y, h = y[:, None] * 1.0, A.shape[1]
 
     def objective(theta):
         A, B, b0 = np.split(theta, [4 * h, (4 + q) * h])
@@ -228,6 +226,31 @@ def test_a_source_leads_to_the_same_network(kind):
     source = BatchSource(lambda: [(X[:170], y[:170]), (X[170:], y[170:])])
     other = ANMINRegressor(8, lam=1e-3, max_iter=5, random_state=0, **REGRESSION[kind])
     np.testing.assert_array_equal(other.fit(source).predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["two", "classes"])
+def test_a_classifier_trains_on_a_source(kind):
+    X, y = rows(kind)
+    source = BatchSource(lambda: [(X[:170], 10 + y[:170]), (X[170:], 10 + y[170:])])
+    one, other = fitted(kind, X, y, max_iter=5), fitted(kind, source, None, max_iter=5)
+    assert other.classes_.tolist() == list(range(10, 10 + len(one.classes_)))
+    np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-5)
+    assert other.classes_.dtype.kind == "i"
+    with pytest.raises(ValueError, match="log_loss"):
+        ANMINClassifier(4, loss="squared_error").fit(source)
+    measured = BatchSource(lambda: [(np.tile(X, (4, 1)), np.arange(1200.0) / 7)])
+    with pytest.raises(ValueError, match="1,200 different numbers"):
+        ANMINClassifier(4).fit(measured)
+
+
+@pytest.mark.parametrize("kind", ["two", "classes"])
+def test_a_classifier_trains_on_a_dask_array(kind):
+    da = pytest.importorskip("dask.array")
+    X, y = rows(kind)
+    one = fitted(kind, X, y, max_iter=3)
+    D = da.from_array(X, chunks=(100, 3))
+    other = fitted(kind, D, da.from_array(y, chunks=100), max_iter=3)
+    np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["quantiles", "gamma"])

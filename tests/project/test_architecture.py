@@ -23,7 +23,8 @@ ALLOWED = {
     "linsolve": {"backends"},
     "sources": {"backends", "columns", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
-    "losses": {"backends", "checks", "sources"},
+    "conformal": {"sources"},
+    "losses": {"backends", "checks", "objective", "sources"},
     # the loop and the solvers
     "moves": {"history", "status"},
     "engine": {"history", "moves", "status"},
@@ -41,9 +42,8 @@ ALLOWED = {
         "status", "sums",
     },
     "model_file": {
-        "columns", "encoding", "files", "history", "inspect", "losses", "network", "solvers",
-        "sources",
-        "status",
+        "columns", "conformal", "encoding", "files", "history", "inspect", "losses", "network",
+        "solvers", "sources", "status",
     },
     "export": {"columns", "encoding", "files", "model_file", "network"},
     # the scikit-learn surface
@@ -56,9 +56,11 @@ ALLOWED = {
         "history", "inspect", "losses", "network", "objective", "rows", "solvers", "sources",
         "status",
     },
+    "probabilities": set(),
+    "interval_methods": {"conformal", "sources"},
     "estimators": {
-        "base", "callbacks", "checks", "losses", "model_file", "parameters", "rows", "solvers",
-        "sources",
+        "base", "callbacks", "checks", "conformal", "interval_methods", "losses", "model_file",
+        "parameters", "probabilities", "rows", "solvers", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

@@ -51,6 +51,16 @@ PUBLIC = {
     ],
     "anmin.inspect": ["Report"],
     "anmin.solvers": ["Algorithm1", "VarPro"],
+    "anmin.losses": [
+        "AbsoluteError",
+        "Gamma",
+        "Huber",
+        "Logistic",
+        "Loss",
+        "Poisson",
+        "Quantile",
+        "Softmax",
+    ],
     "anmin.sources": ["BatchSource", "CSVSource", "DaskSource", "ParquetSource"],
     "anmin.status": ["Status"],
 }

@@ -11,7 +11,7 @@ from math import ceil, isfinite
 from textwrap import wrap
 from typing import Any
 
-from anmin.history import Fit, Units
+from anmin.history import Fit
 from anmin.inspect.audit import audit
 from anmin.solvers.problem import Problem
 from anmin.status import Status
@@ -106,7 +106,7 @@ class Report:
 def report_on(problem: Problem, fit: Fit, asked: int, measure: str = SQUARES) -> Report:
     """The report on a fit; `asked` units were allowed, and `measure` names its data term."""
     n, _, q = problem.source.shape
-    worth = Units(problem.source.scaling.y_scale, problem.objective.degree)
+    worth = problem.units
     objective = problem.objective.near(fit.history[-1].mse / worth.loss)
     found = audit(replace(problem, objective=objective), fit.network.scaled(1 / worth.y), asked)
     system = found.system

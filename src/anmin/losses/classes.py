@@ -10,19 +10,41 @@ The whole of it is at most twice that, and q/(q − 1) times that where all q cl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from anmin.backends import Array
-from anmin.losses.loss import Loss, library
+from anmin.backends import Array, Backend, get_backend
+from anmin.losses.loss import Loss, library, like
+from anmin.sources import Batch, RawSource, Scaling
 
-RAREST = 1e-9  # share of a class that is looked for in a start
+RAREST = 1e-9  # share of a class, at least, in a start
+MOST_CLASSES, ROWS = 1000, 65_536
+ROUNDING = 1e-12
+CLOSE = 1e-5  # of the largest label: nearer than this, single precision mixes them up
+
+
+class OfLabels(Loss):
+    """What losses of classes share: y is the label of a row, a number, in every column."""
+
+    label: ClassVar[str] = "mean log-loss"
+    link: ClassVar[str] = "class"
+    labels: tuple[float, ...]
+
+    @property
+    def gap(self) -> float:
+        """The least distance between labels."""
+        return min(b - a for a, b in pairwise(self.labels))
+
+    def check(self, low: np.ndarray, high: np.ndarray) -> None:  # noqa: ARG002
+        if self.gap < CLOSE * max(map(abs, self.labels)):
+            raise ValueError(f"labels are too close to each other; got {self.labels!r:.60}.")
 
 
 @dataclass(frozen=True)
-class Logistic(Loss):
-    """log(1 + exp(f)) − y f for y of 0 and 1.
+class Logistic(OfLabels):
+    """log(1 + exp(f)) − f for the second label, without − f for the first.
 
     >>> import numpy as np
     >>> from anmin.losses import Logistic
@@ -31,59 +53,103 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "log_loss"
-    label: ClassVar[str] = "mean log-loss"
-    link: ClassVar[str] = "class"
+    labels: tuple[float, ...] = (0.0, 1.0)
+
+    def second(self, y: Array) -> Array:
+        return y > sum(self.labels) / 2
 
     def value(self, y: Array, f: Array) -> Array:
-        return library(f).logaddexp(0 * f, f) - y * f
+        return library(f).logaddexp(0 * f, f) - self.second(y) * f
 
     def slope(self, y: Array, f: Array) -> Array:
-        return sigmoid(f) - y
+        return sigmoid(f) - self.second(y) * (1 + 0 * f)
 
     def curvature(self, y: Array, f: Array) -> Array:  # noqa: ARG002
         return sigmoid(f) * sigmoid(-f)
 
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        p = np.clip(np.average(y, axis=0, weights=w), RAREST, 1 - RAREST)
+        p = np.clip(np.average(self.second(y), axis=0, weights=w), RAREST, 1 - RAREST)
         return np.log(p / (1 - p))
 
 
 @dataclass(frozen=True)
-class Softmax(Loss):
-    """−log p of the class with y = 1, an output a class.
+class Softmax(OfLabels):
+    """−log p of the class with the label y, an output a class.
 
     >>> import numpy as np
     >>> from anmin.losses import Softmax
-    >>> Softmax().slope(np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 4)))
+    >>> Softmax((0.0, 1.0, 2.0, 3.0)).slope(np.array([[0.0]]), np.zeros((1, 4)))
     array([[-0.75,  0.25,  0.25,  0.25]])
     """
 
     name: ClassVar[str] = "softmax"
-    label: ClassVar[str] = "mean log-loss"
-    link: ClassVar[str] = "class"
+    labels: tuple[float, ...] = (0.0, 1.0, 2.0)
+
+    def hot(self, y: Array, f: Array) -> Array:
+        """1 for the class of a row, 0 for the others."""
+        return (abs(y - like(f, self.labels)) < self.gap / 4) * (1 + 0 * f)
 
     def value(self, y: Array, f: Array) -> Array:
-        xp = library(f)
-        top = row_max(f)
-        return top + xp.log(xp.exp(f - top).sum(1)[:, None]) - (y * f).sum(1)[:, None]
+        return self.terms(y, f)[0]
 
     def slope(self, y: Array, f: Array) -> Array:
-        return softmax(f) - y
+        return softmax(f) - self.hot(y, f)
 
     def curvature(self, y: Array, f: Array) -> Array:  # noqa: ARG002
         p, q = softmax(f), f.shape[1]
         return p * (1 - p) * (q / (q - 1))
 
     def terms(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        xp, top, q = library(f), row_max(f), f.shape[1]
+        xp, top, q, hot = library(f), row_max(f), f.shape[1], self.hot(y, f)
         e = xp.exp(f - top)
         size = e.sum(1)[:, None]
         p = e / size
-        value = top + xp.log(size) - (y * f).sum(1)[:, None]
-        return value, p - y, p * (1 - p) * (q / (q - 1))
+        value = top + xp.log(size) - (hot * f).sum(1)[:, None]
+        return value, p - hot, p * (1 - p) * (q / (q - 1))
 
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return np.log(np.maximum(np.average(y, axis=0, weights=w), RAREST))
+        share = np.average(self.hot(y, np.zeros((1, len(self.labels)))), axis=0, weights=w)
+        return np.log(np.maximum(share, RAREST))
+
+
+# ---- labels that a source brings -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Different labels, in order; those of two sets of rows add to those of both."""
+
+    values: np.ndarray
+
+    def __add__(self, other: Labels) -> Labels:
+        return Labels(np.union1d(self.values, other.values))
+
+
+def label_pass(backend: Backend, batch: Batch) -> Labels:
+    """A kernel: the labels of a batch of rows whose y is as it was given."""
+    found = np.unique(backend.to_numpy(batch.Y / batch.X[:, :1]))
+    whole = np.round(found)
+    near = abs(found - whole) <= ROUNDING * np.maximum(abs(whole), 1)  # the weight was divided out
+    return Labels(np.unique(np.where(near, whole, found)))
+
+
+def labels_in(rows: RawSource) -> np.ndarray:
+    """The different labels of a source, in order: one more pass over its rows."""
+    d, q = rows.width
+    if q != 1:
+        raise ValueError(f"a classifier needs one target; the source has {q}.")
+    backend = get_backend("cpu", "float64")
+    source = rows.prepared(Scaling.identity(d, 1), backend, ROWS)
+    values = source.reduce(label_pass).values
+    if not 2 <= len(values) <= MOST_CLASSES:
+        raise ValueError(
+            f"y must hold two classes or more, and at most {MOST_CLASSES:,}; got {len(values):,} "
+            "different numbers. For a target that is measured use ANMINRegressor."
+        )
+    return values
+
+
+# ---- functions -----------------------------------------------------------------------------------
 
 
 def sigmoid(f: Array) -> Array:

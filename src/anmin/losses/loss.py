@@ -20,7 +20,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from anmin import checks
 from anmin.backends import Array
+from anmin.objective import SQUARED_ERROR, Objective
 from anmin.sources import RawSource, Scaling
 from anmin.sources.draws import draw
 
@@ -125,12 +127,16 @@ class LossObjective:
 
 
 def bound(
-    loss: Loss, rows: RawSource, scaling: Scaling, centred: bool, unit: bool
-) -> tuple[Scaling, LossObjective]:
+    loss: Loss | None, rows: RawSource, scaling: Scaling, centred: bool, unit: bool
+) -> tuple[Scaling, Objective]:
     """The objective of a loss on some rows, and the scaling whose outputs start where it says.
 
     They start at 0 where nothing is to be `centred`, and y keeps its unit unless that is asked for.
+    None is the squared error.
     """
+    if loss is None:
+        checks.warn_of_units(rows.measured.y.deviation)
+        return scaling.unit_target(rows.measured.y) if unit else scaling, SQUARED_ERROR
     loss.check(rows.measured.y.low, rows.measured.y.high)
     n = rows.tally()[0]
     some = rows.gather(draw(n, min(n, SAMPLE), np.random.RandomState(0))).chunk

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anmin import files
+from anmin.conformal import Distances
 from anmin.encoding import Encoding
 from anmin.files import Arrays, Facts, ModelFileError, PathLike, natural, require
 from anmin.history import Fit, PathStep, Step
@@ -82,6 +83,8 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
     arrays |= encoding_arrays("encoding_", model._scaling.encoding)
     if getattr(model, "_intervals", None) is not None:
         arrays |= {"interval_root": model._intervals.root, "noise": model._intervals.noise}
+    if getattr(model, "_distances", None) is not None:
+        arrays["distances"] = model._distances.values
     facts = target_facts(model)  # an error, where a file cannot hold them
     facts |= {"parameters": keep_parameters(model, arrays), "extra": extra} | result_facts(model)
     facts |= column_facts(model._columns, arrays)
@@ -192,6 +195,7 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     read_names(model, facts, d)
     read_target(model, facts, len(network.b0))
     model._intervals = read_intervals(network, arrays)
+    model._distances = read_distances(network, arrays)
     require(not arrays, f"it holds arrays that are unknown here: {', '.join(arrays):.60}")
     model.extra_ = facts.get("extra")
     values.check_extra(model.extra_)
@@ -290,6 +294,16 @@ def read_intervals(network: Network, arrays: Arrays) -> Intervals | None:
     good = root.shape in ((size, size), (units, units)) and noise.shape == network.b0.shape
     require(good and bool((noise >= 0).all()), "its intervals do not go with its network")
     return Intervals(root, noise)
+
+
+def read_distances(network: Network, arrays: Arrays) -> Distances | None:
+    """What conformal intervals need, where the file has it."""
+    values = arrays.pop("distances", None)
+    if values is None:
+        return None
+    good = values.ndim == 2 and len(values) > 0 and values.shape[1] in (1, len(network.b0))
+    require(good and bool((np.diff(values, axis=0) >= 0).all()), "its intervals are not in order")
+    return Distances(values)
 
 
 def read_target(model: Any, facts: Facts, q: int) -> None:

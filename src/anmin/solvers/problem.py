@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anmin.backends import Array, Backend
+from anmin.history import Units
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
@@ -59,6 +60,11 @@ class Problem:
     @property
     def backend(self) -> Backend:
         return self.source.backend
+
+    @property
+    def units(self) -> Units:
+        """What its numbers are worth to the user."""
+        return Units(self.source.scaling.y_scale, self.objective.degree)
 
     def at(self, A: Array, W: Array | None = None) -> Point:
         """The best output layer for A, and the loss: one thin pass.
