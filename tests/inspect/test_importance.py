@@ -90,5 +90,5 @@ def test_interactions_of_a_classifier_with_names():
     X = rows(200, 2)
     frame = pd.DataFrame(X, columns=["left", "right"])
     label = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
-    fitted = ANMINClassifier(8, random_state=0).fit(frame, label)
+    fitted = ANMINClassifier(8, n_networks=1, encoding=None, random_state=0).fit(frame, label)
     assert fitted.interactions(frame, n_pairs=1)[0][:2] == ("left", "right")
