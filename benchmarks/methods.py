@@ -15,6 +15,8 @@ OURS = {
     "varpro": "ours:varpro",
     "default": "ours:default",
     "single": "ours:single",
+    "sized": "ours:sized",
+    "compact": "ours:compact",
     "averaged": "ours:averaged",
     "anmin-direct": "ours:anmin_direct",
     "anmin-cg": "ours:anmin_cg",

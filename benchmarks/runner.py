@@ -74,13 +74,16 @@ def known(results: Results, name: str, case: str, seed: int) -> Record | None:
 
 
 def keep_running(
-    results: Results, methods: Iterable[str], folds: dict[str, int], limits: dict[str, int]
+    results: Results,
+    methods: Iterable[str],
+    folds: dict[str, int],
+    limits: dict[str, int] | None = None,
 ) -> None:
-    """Every method on so many folds of every case, where the results do not have it yet.
+    """Every method on so many folds or seeds of every case, if the results do not have it yet.
 
-    A method in `limits` runs on fewer folds.
+    A method in `limits` runs on fewer.
     """
-    methods, code = list(methods), code_version()
+    methods, code, limits = list(methods), code_version(), limits or {}
     todo = [
         (case, seed, name)
         for case, count in folds.items()

@@ -177,7 +177,9 @@ class BaseANMIN(
         """
         alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
-        short = any(limit is not None and limit < enough for limit, enough in given)
+        short = self.n_networks == "auto" and any(
+            limit is not None and limit < enough for limit, enough in given
+        )
         several = self._chooses(solver) and not (alone or short)
         encoding = self.encoding
         if self.n_networks == "auto":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import cases, methods, plot, record, runner, table
+from benchmarks import cases, methods, plot, record, runner, synthetic, table
 from benchmarks.__main__ import main
 from benchmarks.suites import SUITES, defaults, suite
 
@@ -19,6 +19,48 @@ needs_torch = pytest.mark.skipif(
 )
 ON_CPU = [name for name in methods.METHODS if name not in methods.ON_CARD]
 SLOW_IMPORTS = {"torch-lm", "realmlp", "tabm"}  # they bring in lightning: many seconds
+
+
+def test_formulas_are_cases():
+    split = cases.load("weak-n50-d3", 1)
+    assert split.X.shape == (50, 3)
+    assert np.linalg.norm(cases.load("outlier-n50-d3", 0).X[0]) == pytest.approx(1e4)
+    curve = cases.load("sine-n20", 0)
+    assert curve.h == 19
+    np.testing.assert_allclose(curve.y, np.sin(2 * np.pi * curve.X[:, 0]))
+
+
+@pytest.mark.parametrize("name", list(synthetic.LIMITS))
+def test_the_limits_are_those_of_the_formula(name):
+    kind, _, pieces = name.partition("-n")
+    f, a, b = synthetic.CURVES[kind]
+    x = a + (b - a) * np.linspace(0, 1, 20_001) ** 3  # dense where the root bends without bound
+    middle, step = (x[1:] + x[:-1]) / 2, 1e-4 * (x[1:] - x[:-1]) + 1e-7
+    bend = np.abs(f(middle + step) - 2 * f(middle) + f(middle - step)) / step**2
+    if kind == "power":
+        bend = 2 / 9 * middle ** (-4 / 3)
+    integral = (bend**0.4 * np.diff(x)).sum()
+    limit = int(pieces) ** -2.0 / 720**0.5 * integral**2.5 / (b - a) ** 0.5
+    assert limit == pytest.approx(synthetic.LIMITS[name], rel=0.03)
+
+
+def test_a_split_may_stay_while_the_seed_changes():
+    one, other = cases.load(f"{TINY}:3", 0), cases.load(f"{TINY}:3", 1)
+    np.testing.assert_array_equal(one.X, cases.load(TINY, 3).X)
+    np.testing.assert_array_equal(one.X, other.X)
+    assert (one.seed, other.seed) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [("simplest", "noise-n60-d5"), ("noise-free", "sinc-n4"), ("seeds", f"{TINY}:0")],
+)
+@pytest.mark.slow
+def test_the_small_suites_print_a_table(name, case, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "warm_up", lambda *_, **__: None)
+    monkeypatch.setattr(synthetic, "CURVE_ROWS", 500)
+    main(["--suite", name, "--cases", case, "--seeds", "2"])
+    assert case in capsys.readouterr().out
 
 
 def test_a_case_is_a_function_of_its_name_and_seed():
@@ -122,6 +164,7 @@ def test_each_of_ours_is_ranked_among_the_rivals_alone():
     assert places == {"default": 2, "single": 1, "catboost": 1, "hgb": 3}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     out, done = tmp_path / "out.jsonl", []
     train = runner.train
