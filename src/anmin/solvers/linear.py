@@ -41,7 +41,7 @@ def ridge_network(problem: Problem) -> Network:
     sums = problem.source.reduce(InputPass())
     if not problem.objective.least_squares:
         C = chosen_linear_model(problem, PENALTIES)
-        return as_network(problem, C[1:], C[0], sums.largest)
+        return as_network(problem, C[1:], C[0])
     XtX, XtY = (problem.backend.to_numpy(V) for V in (sums.XtX, sums.XtY))
     n, mean, y_mean = XtX[0, 0], XtX[0, 1:] / XtX[0, 0], XtY[0] / XtX[0, 0]
     K, c = XtX[1:, 1:] - n * np.outer(mean, mean), XtY[1:] - n * np.outer(mean, y_mean)
@@ -57,15 +57,14 @@ def ridge_network(problem: Problem) -> Network:
         error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
         if error < best:
             best, C = error, B
-    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C), sums.largest)
+    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C))
 
 
-def as_network(problem: Problem, C: np.ndarray, c0: np.ndarray, largest: float) -> Network:
-    """xC + c0 for rows no longer than `largest`."""
+def as_network(problem: Problem, C: np.ndarray, c0: np.ndarray) -> Network:
+    """xC + c0 for every x, however far: σ(u) − σ(−u) = (1 + slope) u, two units a direction."""
     U, size, V = np.linalg.svd(C, full_matrices=False)  # (d, k), (k,), (k, q)
-    bias = 1.01 * largest  # on for every row
-    A, B = np.vstack([np.full(len(size), bias), U]), size[:, None] * V
-    return Network(A, B, c0 - bias * B.sum(0), problem.slope)
+    A, B = np.vstack([np.zeros(len(size)), U]), size[:, None] * V / (1 + problem.slope)
+    return Network(np.hstack([A, -A]), np.vstack([B, -B]), c0, problem.slope)
 
 
 def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -127,15 +127,16 @@ def useful(
     if len(walked) < 2:
         return walked or paths, walked or paths
     paths = walked
-    weights = weigh(problem, paths, first).networks
+    weights = weigh(problem, paths, first, doubt=False).networks
     least = min(USEFUL, weights.max())
     kept = [path for path, w in zip(paths, weights, strict=True) if w >= least]
     return kept, kept if len(problem.source) < FEW else [paths[int(weights.argmax())]]
 
 
 def weigh(
-    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False
-) -> Shares:
+    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False,
+    doubt: bool = True,
+) -> Shares:  # fmt: skip
     """Shares with the least loss on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
@@ -156,7 +157,7 @@ def weigh(
             raw += held_out_ridge(replace(problem, source=part.train), part.judge)
     if not judged:
         return Shares(np.eye(len(paths))[0], 0.0)
-    w, error = best_shares(judged, alone)
+    w, error = best_shares(judged, alone, doubt)
     encoded = plain.scaling.encoding is not None
     return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
 
