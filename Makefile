@@ -74,7 +74,7 @@ $(VENV)/demo.done: $(RECIPE) | $(BIN)/python
 	@touch $@
 
 $(VENV)/test.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[test,fast,torch,cli,parquet,dask,export]'
+	$(PIP) -e '.[test,fast,torch,cli,parquet,dask,export,shapes]'
 	@touch $@
 
 $(VENV)/paper.done: $(RECIPE) | $(BIN)/python
@@ -90,7 +90,7 @@ $(VENV)/release.done: $(RECIPE) | $(BIN)/python
 	@touch $@
 
 $(VENV)/docs.done: $(RECIPE) | $(BIN)/python
-	$(PIP) -e '.[docs,fast,cli,parquet,dask]'
+	$(PIP) -e '.[docs,fast,cli,parquet,dask,shapes]'
 	@touch $@
 
 $(OLDEST)/test.done: pyproject.toml constraints-oldest.txt | $(BIN)/python

@@ -4,7 +4,9 @@
     shape                            the signed distance of a shape drawn in code
     sin-n1000-d3                     x ~ N(0, I), y = sin |x|^2: N rows to train, N to test
     teacher-n100000-d10-h64          a random network of h units, and noise
+    noise-n200-d30, sinc-n20, …      formulas, see `synthetic.py`
     any other name                   NAME.npz (X, y, test_mask) in ANMIN_TABULAR; seed = fold
+    NAME:2                           the split of seed or fold 2, whatever the seed
 
 The paper's protocol: X standardised over all rows (sample deviation), y centred, 80 % to train.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,6 +23,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from anmin.datasets import make_sin
+from benchmarks.synthetic import synthetic
 from paper.data import CASES, load_rows
 
 Array = np.ndarray
@@ -74,6 +77,11 @@ def load(case: str, seed: int, rows: int | None = None) -> Split:
 
     Of the paper's sets `rows` rows at most are taken, drawn at random.
     """
+    name, _, fold = case.partition(":")
+    if fold:
+        return replace(load(name, int(fold), rows), case=case, seed=seed)
+    if found := synthetic(case, seed):
+        return found
     if case in CASES:
         return _paper(case, seed, rows)
     if match := re.fullmatch(r"(?:sin|growth)-n(\d+)-d(\d+)(?:-h(\d+))?", case):
@@ -85,10 +93,11 @@ def load(case: str, seed: int, rows: int | None = None) -> Split:
 
 def tabular_names() -> list[str]:
     """The sets in the folder ANMIN_TABULAR, by name."""
-    return sorted(path.stem for path in _folder("ANMIN_TABULAR", "NAME.npz files").glob("*.npz"))
+    return sorted(path.stem for path in folder("ANMIN_TABULAR", "NAME.npz files").glob("*.npz"))
 
 
-def _folder(variable: str, content: str) -> Path:
+def folder(variable: str, content: str) -> Path:
+    """The folder that a variable of the environment names."""
     where = os.environ.get(variable)
     if not where:
         raise FileNotFoundError(f"Set {variable} to the folder with {content}; it is not set.")
@@ -131,7 +140,7 @@ def _teacher(case: str, seed: int, n: int, d: int, h: int) -> Split:
 
 
 def _tabular(name: str, fold: int) -> Split:
-    path = _folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
+    path = folder("ANMIN_TABULAR", "NAME.npz files") / f"{name}.npz"
     if not path.is_file():
         known = ", ".join((*CASES, *SIMULATED, "teacher-nN-dD-hH", *tabular_names()))
         raise ValueError(f"There is no case {name!r}; known are {known}.")

@@ -14,6 +14,9 @@ OURS = {
     "anmin": "ours:anmin",
     "varpro": "ours:varpro",
     "default": "ours:default",
+    "single": "ours:single",
+    "sized": "ours:sized",
+    "compact": "ours:compact",
     "averaged": "ours:averaged",
     "anmin-direct": "ours:anmin_direct",
     "anmin-cg": "ours:anmin_cg",
@@ -46,15 +49,28 @@ RIVALS = {
     "pyscnn": "rivals.pyscnn:pyscnn",
     "torch-lm": "rivals.torch_lm:torch_lm",
 }
-METHODS = OURS | RIVALS | ON_CARD
+PEERS = {  # that people use on tables; the packages are in the extra `bench`
+    "catboost": "rivals.trees:catboost",
+    "xgboost": "rivals.trees:xgboost",
+    "lightgbm": "rivals.trees:lightgbm",
+    "realmlp": "rivals.tabular_nets:realmlp",
+    "tabm": "rivals.tabular_nets:tabm",
+    "gp": "rivals.gaussian_process:gaussian_process",
+}
+METHODS = OURS | RIVALS | PEERS | ON_CARD
 
 
 def method(name: str) -> Method:
-    """The function behind a name; SkippedError where a package that it needs is missing."""
+    """The function behind a name."""
     if name not in METHODS:
         raise ValueError(f"There is no method {name!r}; known are {', '.join(METHODS)}.")
     module, function = METHODS[name].split(":")
+    return getattr(import_module(f"{__package__}.{module}"), function)
+
+
+def train(name: str, split: Split, budget: Budget) -> Fit:
+    """Run a method; SkippedError where a package that it needs is missing."""
     try:
-        return getattr(import_module(f"{__package__}.{module}"), function)
+        return method(name)(split, budget)
     except ModuleNotFoundError as error:
         raise SkippedError(f"{name} needs {error.name}, which is not installed") from error

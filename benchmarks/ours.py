@@ -12,7 +12,7 @@ from typing import Any
 from anmin import ANMINRegressor
 from anmin.solvers import SOLVERS
 from benchmarks.cases import Split
-from benchmarks.record import Budget, Curve, Fit, Stopwatch
+from benchmarks.record import Budget, Curve, Fit, Stopwatch, mse
 
 LAM = 1e-3  # on sums over the rows, as in the paper's experiments; on means it is LAM / n
 
@@ -79,6 +79,28 @@ def varpro_wide(split: Split, budget: Budget) -> Fit:
 def default(split: Split, _: Budget) -> Fit:
     """What a user gets who gives no argument but the seed."""
     return fitted(ANMINRegressor(random_state=split.seed), split)
+
+
+def single(split: Split, _: Budget) -> Fit:
+    """One small network on standardised inputs."""
+    model = ANMINRegressor(n_networks=1, encoding=None, random_state=split.seed)
+    return fitted(model, split)
+
+
+def sized(split: Split, _: Budget) -> Fit:
+    """The default with as many units as the case calls for."""
+    return fitted(ANMINRegressor(split.h, random_state=split.seed), split)
+
+
+def compact(split: Split, _: Budget) -> Fit:
+    """A small network that learns from several large ones."""
+    large = ANMINRegressor(n_networks=3, encoding="auto", random_state=split.seed)
+    taught = fitted(large, split)
+    watch = Stopwatch()
+    small = large.compact(split.h, split.X)
+    info = {"large_rmse": mse(large.predict(split.X_test), split.y_test) ** 0.5,
+            "large_units": large.n_hidden_, "large_seconds": taught.seconds}  # fmt: skip
+    return Fit(watch.seconds(), small.predict, info=info)
 
 
 def averaged(split: Split, _: Budget) -> Fit:

@@ -48,3 +48,32 @@ def loss_against_time(records: Sequence[Record], path: str) -> None:
         panel.legend(fontsize=8)
     figure.savefig(path, dpi=130)
     plt.close(figure)
+
+
+def error_against_seconds(dots: dict[str, tuple[float, float, bool]], path: str) -> None:
+    """A dot a method: seconds, error over the best, and whether it ran on all sets."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, (seconds, error, everywhere) in dots.items():
+        color = "C3" if name in OURS else "C0"
+        face = color if everywhere else "none"
+        axis.scatter(seconds, error, s=60, color=color, facecolor=face, zorder=3)
+        label = f"anmin ({name})" if name in OURS else name
+        label += "" if everywhere else ", some sets"
+        axis.annotate(label, (seconds, error), (7, 4), textcoords="offset points", fontsize=9)
+    axis.set(
+        xscale="log",
+        yscale="log",
+        xlabel="seconds a fit, geometric mean over sets",
+        ylabel="test RMSE over the best of the set",
+    )
+    axis.margins(x=0.15)
+    axis.yaxis.set_major_formatter("{x:.2f}")
+    axis.yaxis.set_minor_formatter("{x:.2f}")
+    axis.grid(alpha=0.25, which="both")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)

@@ -10,10 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import cpu_count
 
+if TYPE_CHECKING:
+    from benchmarks.cases import Split
+
+CORES = cpu_count()  # that a rival may use
 Curve = list[tuple[float, float]]  # (seconds, training MSE)
 Record = dict[str, Any]
 
@@ -63,6 +68,13 @@ class Stopwatch:
         self._start += time.perf_counter() - begin
 
 
+def fit_plain(model: Any, split: Split) -> Fit:
+    """Fit and time an estimator in scikit-learn's manner."""
+    watch = Stopwatch()
+    model.fit(split.X, split.y)
+    return Fit(watch.seconds(), model.predict)
+
+
 def mse(prediction: np.ndarray, target: np.ndarray) -> float:
     """Mean of the squared errors over rows and outputs."""
     return float(np.mean((np.asarray(prediction).reshape(target.shape) - target) ** 2))
@@ -74,20 +86,46 @@ def seconds_to(curve: Curve, target: float) -> float | None:
 
 
 class Results:
-    """The records of a run, on disk after every one, so that a killed run keeps what it has."""
+    """The records of a run, on disk after every one, so that a killed run keeps what it has.
+
+    A file NAME.jsonl has a record a line and is added to: what it holds is not run again
+    (`known`). Any other file is a list, and begins anew.
+    """
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = Path(path) if path else None
+        self.lines = self.path is not None and self.path.suffix == ".jsonl"
         self.records: list[Record] = []
+        self._known = whole_lines(self.path) if self.path and self.lines else []
+
+    def known(self, **wanted: Any) -> Record | None:
+        """The newest record with these values in the file, which from now on counts as run."""
+        found = [r for r in self._known if all(r.get(key) == wanted[key] for key in wanted)]
+        self.records += found[-1:]
+        return found[-1] if found else None
 
     def add(self, record: Record) -> Record:
         self.records.append(record)
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.lines:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(_plain(record), allow_nan=False) + "\n")
+                return record
             partial = self.path.with_name(self.path.name + ".part")
             partial.write_text(json.dumps(_plain(self.records), indent=1, allow_nan=False) + "\n")
             os.replace(partial, self.path)
         return record
+
+
+def whole_lines(path: Path) -> list[Record]:
+    """The records of a file that a run was killed over: a line that was cut off is taken away."""
+    if not path.exists():
+        return []
+    whole, cut, rest = path.read_bytes().rpartition(b"\n")
+    if rest:
+        os.truncate(path, len(whole + cut))
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,9 @@ without a script. So the pages need no network, neither to be built nor to be re
 
 import logging
 import re
+import sys
 from html import escape
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
@@ -161,7 +163,17 @@ def escaped(text):
     return NAME.sub(r"\1\\_", text).replace("*.", r"\*.")
 
 
+def live_shapes(app):
+    """The pages that docs/guide/shapes.md shows in frames."""
+    if app.builder.format == "html":
+        sys.path.insert(0, str(Path(__file__).parent))
+        from live_shapes import make
+
+        make(Path(app.outdir, "live"))
+
+
 def setup(app):
+    app.connect("builder-inited", live_shapes)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.connect("autodoc-process-docstring", as_rest, priority=100)
     return {"parallel_read_safe": True}

@@ -11,5 +11,5 @@ from benchmarks.record import Budget, Fit, Stopwatch
 
 def ridge(split: Split, _: Budget) -> Fit:
     watch = Stopwatch()
-    model = RidgeCV(np.logspace(-2, 5, 8)).fit(split.standardize(split.X), split.y)
+    model = RidgeCV(np.logspace(-8, 5, 14)).fit(split.standardize(split.X), split.y)
     return Fit(watch.seconds(), lambda rows: model.predict(split.standardize(rows)))

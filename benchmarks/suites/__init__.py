@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from benchmarks.record import Results
+from benchmarks.plot import loss_against_time
+from benchmarks.record import Record, Results
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ SUITES = {
     "defaults": "defaults:defaults",
     "classification": "classification:classification",
     "losses": "losses:losses",
+    "simplest": "simplest:simplest",
+    "noise-free": "noise_free:noise_free",
+    "seeds": "seeds:seeds",
+    "compact": "compact:compact",
     "syrk": "speed:syrk",
     "growth": "speed:growth",
     "scaling": "speed:scaling",
@@ -37,6 +42,9 @@ SUITES = {
     "wide": "size:wide",
     "memory": "size:memory",
     "kill": "kill:kill",
+    "seconds": "seconds:seconds",
+    "shapes": "shapes:shapes",
+    "mixed": "mixed:mixed",
 }
 
 
@@ -44,3 +52,9 @@ def suite(name: str) -> Callable[[Settings], None]:
     """The function behind a name."""
     module, function = SUITES[name].split(":")
     return getattr(import_module(f"{__name__}.{module}"), function)
+
+
+def picture(name: str) -> Callable[[list[Record], str], None]:
+    """What `--plot` draws: the suite's own picture, or the training loss against time."""
+    own = import_module(f"{__name__}.{SUITES[name].split(':')[0]}")
+    return getattr(own, "picture", loss_against_time)

@@ -1,97 +1,159 @@
-"""Test error with defaults, against MLPRegressor and boosted trees, over folds.
+"""Test error at defaults: ours against trees, networks made for tables, a Gaussian process, MLPs.
 
-For every set: the mean RMSE over folds, the ranks of the four, and the ratio of our RMSE to that
-of the better MLP with its paired standard error.
+Two methods are compared on the folds that both have: slow ones run on the first three only. Each of
+ours is ranked among itself and the rivals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from benchmarks.cases import load, tabular_names
-from benchmarks.record import Budget, Record
-from benchmarks.runner import run, warm_up
+from benchmarks.methods import OURS
+from benchmarks.plot import error_against_seconds
+from benchmarks.record import Record
+from benchmarks.runner import keep_running
 from benchmarks.suites import Settings
-from benchmarks.table import mean, select, show
+from benchmarks.table import geometric_mean, mean, select, show
 
-METHODS = ("default", "mlp-adam", "mlp-lbfgs", "hgb")
-MLPS = ("mlp-adam", "mlp-lbfgs")
+METHODS = (
+    "default", "single", "catboost", "xgboost", "lightgbm", "hgb", "realmlp", "tabm", "gp",
+    "mlp-adam", "mlp-lbfgs",
+)  # fmt: skip
 PAPER_SETS = ("abalone", "bike", "sdf")
-FOLDS, FOLDS_LARGE, LARGE = 10, 3, 10_000
-MARGIN = 0.05  # of RMSE behind the better MLP, beyond two standard errors, that counts as worse
+FOLDS, FOLDS_FEW, LARGE = 10, 3, 10_000
+SLOW = dict.fromkeys(("realmlp", "tabm"), FOLDS_FEW)
+BEST = ("catboost", "realmlp")  # the rivals to beat
+MARGIN = 0.1  # of RMSE behind the better of them that counts as worse
+
+Errors = dict[str, dict[int, float]]  # RMSE by method and fold, on one set
 
 
 def defaults(settings: Settings) -> None:
     methods = list(settings.methods or METHODS)
-    warm_up(methods)
-    for case in settings.cases or (*tabular_names(), *PAPER_SETS):
-        for fold in range(folds(settings, case)):
-            split = load(case, fold)
-            for name in methods:
-                run(settings.results, name, split, Budget())
+    cases = settings.cases or (*tabular_names(), *PAPER_SETS)
+    keep_running(settings.results, methods, {case: folds(settings, case) for case in cases}, SLOW)
     records = settings.results.records
-    sets = list(dict.fromkeys(record["case"] for record in records))
-    errors = {case: rmse_by_method(records, case, methods) for case in sets}
-    per_set(errors, records, methods)
-    summary(errors, records, methods)
+    for record in records:
+        if "not installed" in record.get("skipped", ""):
+            print(record["skipped"])
+    per_set(records, methods)
+    summary(records, methods)
 
 
 def folds(settings: Settings, case: str) -> int:
     split = load(case, 0)
     rows = len(split.X) + len(split.X_test)
-    most = FOLDS_LARGE if rows > LARGE or settings.quick else FOLDS
+    most = FOLDS_FEW if rows > LARGE or settings.quick else FOLDS
     return min(most, settings.seeds or most)
 
 
-def rmse_by_method(records: list[Record], case: str, methods: list[str]) -> dict[str, np.ndarray]:
-    """Test RMSE by method, a number a fold."""
-    return {
-        name: np.sqrt([r["test_mse"] for r in select(records, case=case, method=name)])
-        for name in methods
-    }
+def errors_by_set(records: Iterable[Record]) -> dict[str, Errors]:
+    sets: dict[str, Errors] = {}
+    for r in select(records):
+        sets.setdefault(r["case"], {}).setdefault(r["method"], {})[r["seed"]] = r["test_mse"] ** 0.5
+    return sets
 
 
-def behind(rmse: dict[str, np.ndarray]) -> tuple[float, float]:
-    """Our RMSE over that of the better MLP, fold by fold: the mean and its standard error."""
-    better = min((name for name in MLPS if name in rmse), key=lambda name: rmse[name].mean())
-    ratios = rmse["default"] / rmse[better]
-    error = ratios.std(ddof=1) / np.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
-    return float(ratios.mean()), float(error)
+def on_common_folds(errors: Errors, methods: Iterable[str]) -> dict[str, float]:
+    """The mean RMSE of those of the methods that ran, over the folds that all of these have."""
+    ran = [name for name in methods if name in errors]
+    common = set.intersection(*(set(errors[name]) for name in ran)) if ran else set()
+    return {name: float(np.mean([errors[name][k] for k in common])) for name in ran if common}
 
 
-def is_worse(ratio: float, error: float) -> bool:
-    """By more than the margin, beyond two standard errors."""
-    return ratio - 2 * error > 1 + MARGIN
+def ratios(sets: dict[str, Errors], name: str, rival: str) -> list[float]:
+    """RMSE of a method over that of a rival, on each set that both ran on."""
+    pairs = [on_common_folds(errors, (name, rival)) for errors in sets.values()]
+    return [pair[name] / pair[rival] for pair in pairs if {name, rival} <= pair.keys()]
 
 
-def ranks(errors: dict[str, dict[str, np.ndarray]], methods: list[str]) -> dict[str, float]:
-    """The mean over the sets of each method's place, by mean RMSE."""
-    means = np.array([[rmse[name].mean() for name in methods] for rmse in errors.values()])
-    places = 1 + (means[:, :, None] > means[:, None, :]).sum(2)
-    return dict(zip(methods, places.mean(0).tolist(), strict=True))
+def mean_rank(sets: dict[str, Errors], name: str, methods: Iterable[str]) -> float | None:
+    """The mean place of a method among itself and the rivals, over the sets that it ran on."""
+    rivals = [rival for rival in methods if rival not in OURS and rival != name]
+    main = [] if name in OURS else ["default"]
+    places = []
+    for errors in sets.values():
+        rmse = on_common_folds(errors, [name, *main, *rivals])
+        if name in rmse:
+            places.append(1 + sum(other < rmse[name] for other in rmse.values()))
+    return float(np.mean(places)) if places else None
 
 
-def per_set(errors: dict, records: list[Record], methods: list[str]) -> None:
+def clearly_worse(sets: dict[str, Errors], name: str) -> list[str]:
+    """Sets where a method is behind the better of the rivals to beat by more than the margin."""
+    found = []
+    for case, errors in sets.items():
+        rmse = on_common_folds(errors, (name, *BEST))
+        better = min((rmse[rival] for rival in BEST if rival in rmse), default=np.inf)
+        if rmse.get(name, 0.0) > (1 + MARGIN) * better:
+            found.append(case)
+    return found
+
+
+def seconds_over(records: Sequence[Record], name: str, rival: str) -> float | None:
+    """All seconds of a method over all of a rival's, on the folds that both have."""
+    mine, theirs = (
+        {(r["case"], r["seed"]): r["seconds"] for r in select(records, method=which)}
+        for which in (name, rival)
+    )
+    both = mine.keys() & theirs
+    return sum(mine[k] for k in both) / sum(theirs[k] for k in both) if both else None
+
+
+def per_set(records: Sequence[Record], methods: list[str]) -> None:
     rows = []
-    for case, rmse in errors.items():
-        ratio, error = behind(rmse)
-        worse = "WORSE" if is_worse(ratio, error) else ""
-        seconds = [mean(select(records, case=case, method=name), "seconds") for name in methods]
-        rows.append([case, len(rmse["default"]), *(rmse[name].mean() for name in methods),
-                     f"{ratio:.3f} ± {error:.3f}", worse, *seconds])  # fmt: skip
-    header = ["set", "folds", *methods, "ours / better MLP", "", *(f"{name} s" for name in methods)]
-    show("Test RMSE, mean over folds", header, rows)
+    for case, errors in errors_by_set(records).items():
+        rmse = on_common_folds(errors, methods)
+        count = min(map(len, errors.values()))
+        rows.append([case, count, *(rmse.get(name) for name in methods)])
+    show("Test RMSE, mean over the folds that all have", ["set", "folds", *methods], rows)
+    rows = [
+        [case, *(mean(select(records, case=case, method=name), "seconds") for name in methods)]
+        for case in errors_by_set(records)
+    ]
+    show("Seconds to fit, mean over folds", ["set", *methods], rows)
 
 
-def summary(errors: dict, records: list[Record], methods: list[str]) -> None:
-    places = ranks(errors, methods)
+def summary(records: Sequence[Record], methods: list[str]) -> None:
+    sets = errors_by_set(records)
     rows = []
     for name in methods:
-        beaten = sum(rmse["default"].mean() < rmse[name].mean() for rmse in errors.values())
-        ratio = np.exp(np.mean([np.log(r["default"] / r[name]).mean() for r in errors.values()]))
-        total = sum(record["seconds"] for record in select(records, method=name))
-        ahead = f"{beaten}/{len(errors)}" if name != "default" else None
-        rows.append([name, places[name], ratio, ahead, total])
-    header = ["method", "mean rank", "our RMSE / its", "we are ahead on", "total seconds"]
-    worse = [case for case, rmse in errors.items() if is_worse(*behind(rmse))]
-    show(f"Defaults: worse than the better MLP on {', '.join(worse) or 'no set'}", header, rows)
+        against = {rival: ratios(sets, name, rival) for rival in BEST if rival != name}
+        wins = [
+            f"{sum(r < 1 for r in against[rival])} of {len(against[rival])}"
+            if against.get(rival)
+            else None
+            for rival in BEST
+        ]
+        rows.append([
+            name, sum(name in errors for errors in sets.values()), mean_rank(sets, name, methods),
+            *wins, *(geometric_mean(against.get(rival, [])) for rival in BEST),
+            len(clearly_worse(sets, name)), *(seconds_over(records, name, r) for r in BEST),
+        ])  # fmt: skip
+    header = ["method", "sets", "mean rank", *(f"ahead of {r}" for r in BEST),
+              *(f"RMSE / {r}'s" for r in BEST), f"worse by {MARGIN:.0%}",
+              *(f"seconds / {r}'s" for r in BEST)]  # fmt: skip
+    show("All sets; geometric means of RMSE, sums of seconds", header, rows)
+    if worse := clearly_worse(sets, "default"):
+        print(f"\ndefault is behind the better of {' and '.join(BEST)} on {', '.join(worse)}")
+
+
+def picture(records: Sequence[Record], path: str) -> None:
+    """Error relative to the best of each set against seconds a fit, one dot a method."""
+    sets, dots = errors_by_set(records), {}
+    methods = list(dict.fromkeys(record["method"] for record in select(records)))
+    for name in methods:
+        over = []
+        for errors in sets.values():
+            rmse = on_common_folds(errors, methods)
+            over += [rmse[name] / min(rmse.values())] if name in rmse else []
+        seconds = [
+            mean(select(records, case=case, method=name), "seconds")
+            for case in sets
+            if name in sets[case]
+        ]
+        dots[name] = geometric_mean(seconds), geometric_mean(over), len(over) == len(sets)
+    error_against_seconds(dots, path)

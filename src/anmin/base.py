@@ -14,20 +14,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
 from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
+from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
+from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
+from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
     RawSource,
@@ -36,15 +40,23 @@ from anmin.sources import (
     is_source,
     predict_source,
 )
+from anmin.sources.draws import Beside
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
-N_NETWORKS = 1  # that are averaged
+NETWORKS = 3  # that are averaged, of the best encoding
+ENOUGH, ENOUGH_TIME = 500, 2.0  # iterations and seconds, for paths of several encodings
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
+NO_USE = (
+    'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
+    "at None, whose place X_val takes."
+)
 
 
-class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
+class BaseANMIN(
+    TableRows, Understanding, Compacts, Exports, CallbackSupportMixin, BaseEstimator
+):  # fmt: skip
     """What the regressor and the classifier share."""
 
     _loss: Loss | None = None  # of the last fit; None is the squared error
@@ -60,8 +72,9 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         max_time: float | None = None,
         init: Any = "random",
         standardize: bool = True,
-        n_networks: int = N_NETWORKS,
-        encoding: str | Encoding | None = None,
+        n_networks: int | str = "auto",
+        encoding: str | Encoding | None = "auto",
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
@@ -80,6 +93,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.cv = cv
         self.device = device
@@ -88,20 +102,23 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None) -> None:
-        """Train on checked rows; X, y and weight are what the user gave, for callbacks and cv."""
+    def _fit(
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
+    ) -> None:
+        """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
         budget = self._budget(solver)
-        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight)
+        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
         if self._wants_intervals():
-            one = self.lam != "auto" or (self.n_networks == 1 and self.encoding is None)
-            check_size(rows.width[0] + 1, h * (1 if one else self.n_networks), rows.width[1], one)
+            networks, encoding = self._plan(solver)
+            one = networks == 1 and encoding is None
+            check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(whole, h))
+            start = Start(h, check_random_state(self.random_state), self._start(whole, h, solver))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
@@ -134,22 +151,46 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
     ) -> tuple[Problem, Fit]:
         """The fit, on all rows or on those that early_stopping leaves."""
         if self.lam == "auto":
-            search = replace(search, views=self._views(problem, start.rng))
+            encoding = self._plan(solver)[1]
+            search = replace(search, views=self._views(problem, encoding, start.rng))
         if checks.true_or_false("early_stopping", self.early_stopping):
             problem, search, judge = hold_out(problem, search, start.rng)
             engine.held_out = judge.error
             engine.listeners += [judge]
         return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
 
-    def _views(self, problem: Problem, rng: np.random.RandomState) -> list[View]:
+    def _views(
+        self, problem: Problem, encoding: str | Encoding | None, rng: np.random.RandomState
+    ) -> list[View]:  # fmt: skip
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
-        if not self.standardize or self.encoding is None:
+        if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
-        if not isinstance(self.encoding, Encoding):
-            checks.one_of("encoding", self.encoding, ("auto",))
-        return encoded_views(problem.source, self.encoding, rng)
+        return encoded_views(problem.source, encoding, rng)
+
+    def _plan(self, solver: Solver) -> tuple[int, str | Encoding | None]:
+        """How many networks, and behind which encoding.
+
+        "auto" is several behind the best of some where held-out rows choose, and one network on the
+        inputs as they are with a penalty, a start, an end or a short budget of the user's own.
+        """
+        alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
+        given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
+        short = self.n_networks == "auto" and any(
+            limit is not None and limit < enough for limit, enough in given
+        )
+        several = self._chooses(solver) and not (alone or short)
+        encoding = self.encoding
+        if self.n_networks == "auto":
+            networks = NETWORKS if several else 1
+        else:
+            networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        if encoding is not None and not isinstance(encoding, Encoding):
+            encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
+        if networks > 1 or encoding is not None:
+            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        return networks, encoding
 
     def _wants_intervals(self) -> bool:
         intervals = getattr(self, "intervals", False)
@@ -160,6 +201,8 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         self._report: Report | None = None
         self._intervals = None
         try:
+            columns = self._columns_of_inputs()
+            self.feature_importances_ = importances(problem, self._network, columns)
             self._report = report_on(problem, fit, h, getattr(self._loss, "label", SQUARES))
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
@@ -175,19 +218,20 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         if start.A is not None:
             params["warm_start" if self.warm_start else "init"] = start.A
         if search.splits is not None:
-            params["cv"] = search.splits
+            judge = problem.source.raw.judge
+            params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, whole: Problem, h: int) -> np.ndarray | None:
+    def _start(self, whole: Problem, h: int, solver: Solver) -> np.ndarray | None:
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
             units = self.A_.shape[1]
-            plain = self.encoding is None and self._scaling.encoding is None
+            plain = self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         A = checks.start(self.init, (d + 1, h))
-        if A is not None and self.encoding is not None and self.lam == "auto":
+        if A is not None and self._plan(solver)[1] is not None:
             raise ValueError(
                 "init is a hidden layer on the inputs themselves, and an encoding makes others of "
                 "them; use encoding=None with it."
@@ -212,20 +256,28 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         return checks.fits_in_memory(h, rows.width[0] + 1)
 
     def _search(
-        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None
-    ) -> Search:
+        self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None,
+        groups: Any,
+    ) -> Search:  # fmt: skip
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
-        networks = checks.whole_number("n_networks", self.n_networks, least=1)
-        if networks > 1 or self.encoding is not None:
-            self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
+        networks, _ = self._plan(solver)
         search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
-        if self.cv is None or isinstance(self.cv, Real):
-            return replace(search, **checks.held_out(self.cv))
+        n, cv = rows.tally()[0], self.cv
+        if rows.judge is not None:
+            if cv is not None or not (self._chooses(solver) or self.early_stopping):
+                raise ValueError(NO_USE)
+            return replace(search, splits=[(np.arange(n), Beside())])
+        if groups is not None and (cv is None or isinstance(cv, Real)):
+            cv = checks.group_splits(
+                cv, groups, max(FOLDS if n < FEW else 1, networks, solver.n_init)
+            )
+        if cv is None or isinstance(cv, Real):
+            return replace(search, **checks.held_out(cv))
         if rows.streamed:  # a splitter sees numbers of rows
-            X, y = np.empty((rows.tally()[0], 0)), None
-        return replace(search, splits=checks.splits(self.cv, X, y, weight))
+            X, y = np.empty((n, 0)), None
+        return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
     def _budget(self, solver: Solver) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time
@@ -233,7 +285,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             max_time = checks.real_number("max_time", max_time, least=0.0)
         if max_iter is not None:
             return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
-        return Budget(solver.default_max_iter(max_time), max_time)
+        return Budget(self._plan(solver)[0] * solver.default_max_iter(max_time), max_time)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width
@@ -293,16 +345,6 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
             raise ValueError("There is no report: the fit was interrupted while it was made.")
         return self._report
 
-    def encode(self, X: Any) -> np.ndarray:
-        """X as `coefs_[0]` takes it: the columns of the encoding, or X itself without one.
-
-        >>> from anmin import ANMINRegressor
-        >>> model = ANMINRegressor(random_state=0).fit([[0], [1], [2], [3]], [0, 1, 2, 3])
-        >>> model.encode([[5.0]])
-        array([[5.]])
-        """
-        return self._scaling.encoded(self._checked(X))
-
     def _scores(self, X: Any) -> Any:
         """The outputs of the network for raw X: (n, q); lazy for a Dask collection."""
         if not is_source(X):
@@ -310,24 +352,7 @@ class BaseANMIN(Exports, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         forward = partial(self._scaling.outputs, self._network)
         names = getattr(self, "feature_names_in_", None)
-        return predict_source(forward, X, names, self.n_features_in_)
-
-    def _inputs(self, X: Any) -> np.ndarray:
-        """Raw X, checked, encoded and standardised."""
-        X = self._checked(X)
-        return self._scaling.inputs(X)
-
-    def _checked(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-
-    def _note_source(self, rows: RawSource) -> None:
-        """What scikit-learn notes of X, and how many rows were left out."""
-        self.n_features_in_, self.n_skipped_ = rows.width[0], rows.n_skipped_
-        if rows.names is not None:
-            self.feature_names_in_ = np.array(rows.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        return predict_source(forward, X, names, self._scaling.n_features, self._columns)
 
     def _outputs(self, X: np.ndarray) -> np.ndarray:
         """The outputs of the network for standardised X: (n, q)."""

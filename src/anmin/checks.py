@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, check_cv
 
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 
@@ -118,9 +118,36 @@ def held_out(cv: Any) -> dict[str, Any]:
     return {"folds": folds, "fraction": min(0.2, 1 / folds)}
 
 
-def splits(cv: Any, X: np.ndarray, y: Any, weight: np.ndarray | None) -> list[tuple]:
+def group_splits(cv: Any, groups: np.ndarray, folds: int) -> list[tuple]:
+    """As many parts as `cv` says, else `folds`; the rows of a group stay together."""
+    given, distinct = held_out(cv), len(np.unique(groups))
+    if distinct < 2:
+        raise ValueError("groups must hold two groups or more; all rows are of one.")
+    folds = given.get("folds") or folds
+    parts = min(max(round(1 / given.get("fraction", 0.2)), folds, 2), distinct)
+    splitter = GroupKFold(parts, shuffle=True, random_state=0)
+    return [*splitter.split(groups, groups=groups)][:folds]
+
+
+def in_memory(source: Any, **given: Any) -> None:
+    """Refuse what goes with rows in memory alone."""
+    if named := [name for name, value in given.items() if value is not None]:
+        raise ValueError(f"{named[0]} needs X in memory; got {type(source).__name__}.")
+
+
+def one_a_row(name: str, values: Any, n: int) -> np.ndarray:
+    """Values of one axis, one for each of n rows."""
+    found = np.asarray(values)
+    if found.shape != (n,):
+        raise ValueError(f"{name} has shape {found.shape}; expected ({n},), one for each row of X.")
+    return found
+
+
+def splits(
+    cv: Any, X: Any, y: Any, weight: np.ndarray | None, groups: Any = None
+) -> list[tuple]:  # fmt: skip
     """The splits of a splitter or an iterable, without the rows of weight zero."""
-    found = [tuple(map(np.asarray, split)) for split in check_cv(cv, y).split(X, y)]
+    found = [tuple(map(np.asarray, split)) for split in check_cv(cv, y).split(X, y, groups)]
     if not found:
         raise ValueError("cv has no splits.")
     n = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 
 from anmin.sources import Chunk, RawSource
-from anmin.sources.draws import draw, random_folds
+from anmin.sources.draws import draw
 
 SHARE, MOST = 0.2, 2000  # of the rows, that the distances are measured on
 
@@ -60,7 +60,7 @@ class Distances:
 def kept_apart(rows: RawSource, rng: np.random.RandomState) -> tuple[RawSource, Chunk]:
     """The rows to fit, and those to measure distances on."""
     n = rows.tally()[0]
-    folds = random_folds(n, min(SHARE, MOST / n), 1, rng)
+    folds = rows.groups().folds(min(SHARE, MOST / n), 1, rng)
     if not folds:
         raise ValueError('intervals="conformal" keeps rows apart and needs two or more; got one.')
     train, out = folds[0]

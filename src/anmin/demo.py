@@ -97,10 +97,11 @@ def run(settings: DemoSettings, begin: Callable[[str], object]) -> Demo:
 
 
 def train_ours(X: Array, y: Array, settings: DemoSettings) -> Trained:
-    """Our estimator on raw X and y, at its defaults."""
+    """Our estimator on raw X and y: one network of that size, as the others."""
     model = ANMINRegressor(
-        settings.n_hidden, max_time=settings.max_time, random_state=settings.seed
-    )
+        settings.n_hidden, max_time=settings.max_time, n_networks=1, encoding=None,
+        random_state=settings.seed,
+    )  # fmt: skip
     start = perf_counter()
     model.fit(X, y)
     seconds = perf_counter() - start

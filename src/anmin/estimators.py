@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
 from anmin.base import BaseANMIN
@@ -23,6 +24,7 @@ from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
 from anmin.probabilities import class_weighted, softmax, temperature
+from anmin.rows import training_matrix, training_table, with_judge
 from anmin.solvers import solver_object
 from anmin.sources import (
     RawSource,
@@ -94,37 +96,50 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         self.intervals = intervals
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINRegressor:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None,
+        y_val: Any = None, groups: Any = None,
+    ) -> ANMINRegressor:  # fmt: skip
         """Train on X (n, d) and y, (n,) or (n, q).
 
-        X may also be a source (`anmin.sources.ParquetSource` and the like), which brings its y, a
-        memory map, or a Dask array or dataframe.
+        X may be a frame with text, gaps and dates. It may also be a source
+        (`anmin.sources.ParquetSource` and the like), which brings its y, a memory map, or a Dask
+        array or dataframe. X_val and y_val are rows of your own to choose `lam` and to stop on,
+        instead of a part of X; nothing is trained on them. Of `groups`, one for each row, none is
+        trained on and held out at once.
         """
         rows = open_source(X, y, sample_weight)
         if rows is not None:
+            checks.in_memory(X, X_val=X_val, y_val=y_val, groups=groups)
             self._note_source(rows)
             self._one_dimensional = rows.flat
             return self._fit_rows(rows, X, y)
         checks.dense_target(y)
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
-        )
+        table, y = training_table(self, X, y, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         self._one_dimensional = y.ndim == 1
-        weight = checks.positive_weights(row_weights(sample_weight, X))
-        return self._fit_rows(counting_rows(X, y.reshape(len(y), -1), weight), X, y, weight)
+        weight = checks.positive_weights(row_weights(sample_weight, y))
+        Y = y.reshape(len(y), -1)
+        groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
+        numbers = training_matrix(self, table, Y, weight, groups)
+        rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, targets(y_val))
+        return self._fit_rows(rows, X if self._columns else numbers, y, weight, groups)
 
     def _fit_rows(
-        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
     ) -> ANMINRegressor:
         """Fit the rows, or most of them where others are kept apart for intervals."""
         self._distances: Distances | None = None
         if self.intervals != "conformal":
             self._set_loss(rows)
-            self._fit(rows, X, y, weight)
+            self._fit(rows, X, y, weight, groups)
             return self
-        if not (self.cv is None or isinstance(self.cv, Real)):
-            raise ValueError('intervals="conformal" needs cv to be a number or a share of rows.')
+        own = self.cv is None or isinstance(self.cv, Real)
+        if not own or groups is not None or rows.judge is not None:
+            raise ValueError(
+                'intervals="conformal" keeps rows apart itself: it needs cv to be a number or a '
+                "share of rows, and neither groups nor X_val."
+            )
         rows, apart = kept_apart(rows, np.random.RandomState(0))
         self._set_loss(rows)
         self._fit(rows, X, y, weight)
@@ -215,8 +230,11 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ANMINClassifier:
-        """Train on X (n, d) and labels y (n,).
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None,
+        y_val: Any = None, groups: Any = None,
+    ) -> ANMINClassifier:  # fmt: skip
+        """Train on X (n, d) and labels y (n,); X_val, y_val and groups as for the regressor.
 
         X may also be a source that brings its y, or a Dask array or dataframe; labels are then
         numbers, as whole numbers of any kind are.
@@ -224,24 +242,26 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         if is_source(X) and not isinstance(X, np.memmap):
             return self._fit_source(X, y, sample_weight)
         checks.dense_target(y)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        table, y = training_table(self, X, y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             only = self.classes_[0]
             raise ValueError(f"y must hold two classes or more; got one class, {only!r}.")
-        weight = row_weights(sample_weight, X)
+        weight = row_weights(sample_weight, y)
         if self.class_weight is not None:
             weight = class_weighted(self.class_weight, y, weight)
-        label = np.searchsorted(self.classes_, y)
-        squares = self._squares()
+        label, squares = np.searchsorted(self.classes_, y), self._squares()
         self._set_classes(None if squares else np.arange(len(self.classes_)))
-        Y = label[:, None].astype(np.float64)
+        checks.positive_weights(weight)
+        groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
+        numbers = training_matrix(self, table, one_hot(y, self.classes_), weight, groups)
+        Y = class_targets(y, self.classes_, squares)
+        Y_val = None if y_val is None else class_targets(y_val, self.classes_, squares)
+        rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, Y_val)
+        self._fit(rows, X if self._columns else numbers, y, weight, groups)
         if squares:
-            Y = LabelBinarizer().fit(self.classes_).transform(y).astype(np.float64)
-        self._fit(counting_rows(X, Y, checks.positive_weights(weight)), X, y, weight)
-        if squares:
-            scores = self._class_scores(self._outputs(self._scaling.inputs(X)))
+            scores = self._class_scores(self._outputs(self._scaling.inputs(numbers)))
             self._temperature = temperature(scores, label, weight)
         return self
 
@@ -306,9 +326,31 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         return pick(self.classes_, best)
 
 
-def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray | None:
+def targets(y: Any) -> np.ndarray | None:
+    """y as (n, q), where there is one."""
+    if y is None:
+        return None
+    found = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y_val")
+    return found.reshape(len(found), -1)
+
+
+def one_hot(y: Any, classes: np.ndarray) -> np.ndarray:
+    """A 0/1 column a class, or one for two classes."""
+    strange = np.setdiff1d(y, classes)
+    if len(strange):
+        raise ValueError(f"y_val has a class that y does not have: {strange.tolist()[0]!r}.")
+    return LabelBinarizer().fit(classes).transform(y).astype(np.float64)
+
+
+def class_targets(y: Any, classes: np.ndarray, squares: bool) -> np.ndarray:
+    """Labels as a fit takes them: one-hot for the squared error, else the place of the class."""
+    found = one_hot(y, classes)
+    return found if squares else np.searchsorted(classes, y)[:, None].astype(np.float64)
+
+
+def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     return (
-        None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
     )
 
 
@@ -321,7 +363,7 @@ def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     if not len(judge):
         return 1.0
     first = ANMINRegressor(
-        64, loss="absolute_error", slope=slope, cv=1, random_state=0,
+        64, loss="absolute_error", slope=slope, cv=1, random_state=0, n_networks=1, encoding=None,
         max_time=None if max_time is None else max_time / 5,
     )  # fmt: skip
     first.fit(fit.X, fit.Y, fit.w)

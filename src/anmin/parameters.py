@@ -39,7 +39,8 @@ PARAMETERS = """
         paper's Algorithm 1. `anmin.solvers.VarPro(...)` and `Algorithm1(...)` set their details:
         tolerance, random starts, precision, rows at a time.
     max_iter : int, default=None
-        Iterations: 30 for "anmin"; damped steps for "varpro", 1,000, or no limit with `max_time`.
+        Iterations: 30 for "anmin"; damped steps for "varpro", 1,000 a network, or no limit with
+        `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
     init : "random" or array of shape (n_features + 1, n_hidden), default="random"
@@ -47,19 +48,26 @@ PARAMETERS = """
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.
-    n_networks : int, default=1
+    n_networks : int or "auto", default="auto"
         Networks that are fitted, without another part of the rows each, and averaged into one
-        network (with lam="auto" only). Three are more accurate than one in most cases.
-    encoding : "auto", None or an `anmin.encoding.Encoding`, default=None
-        "auto" also tries inputs that are clipped and cut at quantiles, and lets held-out rows
-        decide (with lam="auto" only; standardize=False switches it off).
+        network. "auto" is three where held-out rows choose `lam`; one with a `lam`, `init`,
+        `warm_start`, `early_stopping`, solver or short budget of your own (below 500 iterations
+        or two seconds), which leaves Eq. (1) as it is.
+    encoding : "auto", None or an `anmin.encoding.Encoding`, default="auto"
+        "auto" clips the inputs, cuts them at quantiles, and lets held-out rows decide which of
+        that to use; under the same condition (standardize=False switches it off). None leaves
+        them as they are. n_networks=1, encoding=None is one small network.
+    categorical_features : "from_dtype", None, names, numbers or mask, default="from_dtype"
+        Columns that hold categories: by their types (text, pandas' and polars' categories,
+        Arrow's dictionaries), or those that are named. Dates become numbers and parts of the
+        calendar. Gaps (NaN, None) may be in any column.
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.
     cv : int, float, splitter or iterable of splits, default=None
         Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
         of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
-        such a share too.
+        such a share too, or the rows of the first split, and chooses `lam` by the other splits.
     device : str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
     checkpoint : path, default=None
@@ -93,4 +101,7 @@ ATTRIBUTES = """
     loss_curve_ : list of float
     n_iter_, n_hidden_, n_outputs_, n_features_in_ : int
     feature_names_in_ : array, when X had names
+    feature_importances_ : array (n_features_in_,)
+        How much the network uses each column of X: its gradient, squared and summed, over the
+        training rows. They sum to 1.
 """

@@ -158,7 +158,7 @@ def new_axes() -> Axes:
 def outputs(estimator: Any, X: np.ndarray) -> np.ndarray:
     """What the model says for X: (n, q), for a classifier the probabilities."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # it is a grid
+        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")  # a grid
         values = estimator.predict_proba(X) if is_classifier(estimator) else estimator.predict(X)
     return np.asarray(values).reshape(len(values), -1)
 

@@ -18,9 +18,9 @@ from anmin.cli import app
 
 @pytest.fixture
 def X():
-    """Inputs as the network takes them."""
-    red = np.arange(40.0) % 2
-    return pd.DataFrame({"colour=green": 1 - red, "colour=red": red, "size": np.linspace(1, 9, 40)})
+    """The columns of the table."""
+    red = np.arange(40) % 2 > 0
+    return pd.DataFrame({"colour": np.where(red, "red", "green"), "size": np.linspace(1, 9, 40)})
 
 
 @pytest.fixture
@@ -31,12 +31,8 @@ def run(X, tmp_path, monkeypatch):
     def invoke(*words):
         return CliRunner().invoke(app, words, env={"COLUMNS": "120"})
 
-    colour = np.where(X["colour=red"] > 0, "red", "green")
-    table = pd.DataFrame(
-        {"colour": colour, "size": X["size"], "price": X["size"] * X["colour=red"]}
-    )
-    table.to_csv("t.csv", index=False)
-    words = ("--one-hot", "--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
+    X.assign(price=X["size"] * (X["colour"] == "red")).to_csv("t.csv", index=False)
+    words = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
     assert invoke("fit", "t.csv", "-t", "price", *words, "-o", "m.anmin").exit_code == 0
     return invoke
 
@@ -45,18 +41,19 @@ def test_export_to_c(run, tmp_path):
     path = tmp_path / "m.c"
     result = run("export", "m.anmin", "--to", "c", "-o", str(path), "--name", "price")
     assert result.exit_code == 0, result.output
-    assert "colour=green, colour=red, size" in result.stdout
-    assert "price_predict(const float" in path.read_text()
+    assert "2 inputs, in this order: colour, size" in result.stdout
+    assert "price_predict(const struct price_row *row, float" in path.read_text()
     words = ("--to", "c", "-o", str(path), "--dtype", "float64", "--json")
     facts = json.loads(run("export", "m.anmin", *words).stdout)
-    assert facts["inputs"] == ["colour=green", "colour=red", "size"]
-    assert "model_predict(const double" in path.read_text()
+    assert facts["inputs"] == ["colour", "size"]
+    assert "model_predict(const struct model_row *row, double" in path.read_text()
 
 
 def test_export_to_onnx(run, X):
     runtime = pytest.importorskip("onnxruntime")
     assert run("export", "m.anmin", "--to", "onnx", "--dtype", "float64").exit_code == 0
-    (said,) = runtime.InferenceSession("m.onnx").run(None, {"X": X.to_numpy()})
+    columns = {name: X[name].to_numpy(object if name == "colour" else float)[:, None] for name in X}
+    (said,) = runtime.InferenceSession("m.onnx").run(None, columns)
     np.testing.assert_allclose(said[:, 0], load_model("m.anmin").predict(X))
 
 
@@ -66,9 +63,11 @@ def test_export_to_torch(run, X):
     words = ("--to", "torch", "--dtype", "float64")
     result = run("export", "m.anmin", *words)
     assert result.exit_code == 0, result.output
+    model = load_model("m.anmin")
+    assert f"in this order: {', '.join(model._columns.made)}" in result.stdout
     module = torch.export.load("m.pt2").module()
-    said = module(torch.tensor(X.to_numpy())).detach().numpy()
-    np.testing.assert_allclose(said[:, 0], load_model("m.anmin").predict(X))
+    said = module(torch.tensor(model.encode(X))).detach().numpy()
+    np.testing.assert_allclose(said[:, 0], model.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, LeaveOneOut
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.solvers.early import PATIENCE
-from anmin.sources.draws import random_folds
+from anmin.sources.draws import Groups
 
 SHARE = 0.2
 GIVEN = {"n_hidden": 16, "lam": 1e-9, "random_state": 0, "early_stopping": True}
@@ -27,7 +27,7 @@ def noisy(n=120, q=1):
 
 def parts(n):
     """The rows trained on and those held out, with the seed 0."""
-    return random_folds(n, SHARE, 1, np.random.RandomState(0))[0]
+    return Groups.of(np.arange(n)).folds(SHARE, 1, np.random.RandomState(0))[0]
 
 
 def mean_square(model, X, y, weight=None):
@@ -117,7 +117,7 @@ def test_idle_units_are_removed_and_counted():
 
 
 def test_a_row_alone_cannot_be_held_out():
-    with pytest.raises(ValueError, match="early_stopping holds rows out and needs two or more"):
+    with pytest.raises(ValueError, match="early_stopping holds rows out and needs two different"):
         ANMINRegressor(**GIVEN).fit([[1.0, 2.0]], [3.0])
     with pytest.raises(ValueError, match="early_stopping must be True or False; got 1"):
         ANMINRegressor(early_stopping=1).fit([[1.0], [2.0]], [3.0, 4.0])

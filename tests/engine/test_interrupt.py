@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import anmin.base as base
-import anmin.solvers.networks as networks
+import anmin.solvers.members as members
 import anmin.solvers.varpro as varpro
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.solvers import Algorithm1, VarPro
@@ -20,11 +20,11 @@ from anmin.solvers.early import EarlyStopping
 from anmin.solvers.frozen import FormedLayer
 from anmin.solvers.levenberg import Descent
 from anmin.solvers.relocate import relocate
-from anmin.sources.draws import random_folds
+from anmin.sources.draws import Groups
 
 GIVEN = {"n_hidden": 6, "lam": 1e-3, "max_iter": 60, "random_state": 0}
 PAPER = {"n_hidden": 6, "solver": "anmin", "lam": 1e-3, "random_state": 0}
-AUTO = {"n_hidden": 6, "random_state": 0}
+AUTO = {"n_hidden": 6, "random_state": 0, "n_networks": 1, "encoding": None}
 ONE, MANY_ROWS = make_data(n=120), make_data(n=1000)
 
 
@@ -62,7 +62,7 @@ def interrupted(model, *data):
         return model.fit(*data)
 
 
-REFIT, REFINE, EXPLORE = (networks, networks.refit), (VarPro, VarPro.improve), (varpro, relocate)
+REFIT, REFINE, EXPLORE = (members, members.refit), (VarPro, VarPro.improve), (varpro, relocate)
 STAGES = {
     "the start of the path": (AUTO, ONE, 2, None),
     "the path": (AUTO, ONE, 25, None),
@@ -175,7 +175,7 @@ def test_early_stopping_keeps_what_the_rows_held_out_prefer(press):
     errors = [step.held_out_mse for step in model.history_]
     assert len(errors) == 9
     assert np.argmin(errors) < 8  # it had begun to follow the noise
-    _, out = random_folds(len(X), 0.2, 1, np.random.RandomState(0))[0]
+    _, out = Groups.of(np.arange(len(X))).folds(0.2, 1, np.random.RandomState(0))[0]
     mse = np.mean((model.predict(X[out]) - y[out]) ** 2)
     assert mse == pytest.approx(min(errors), rel=1e-9)
 

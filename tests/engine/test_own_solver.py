@@ -35,6 +35,7 @@ class RandomSearch(Solver):
 
 X, Y = make_data(200, 2)
 SETTINGS = {"n_hidden": 10, "solver": RandomSearch(), "random_state": 0}
+SETTINGS |= {"n_networks": 1, "encoding": None}
 LAMS = pytest.mark.parametrize("lam", [1e-4, "auto"])
 
 

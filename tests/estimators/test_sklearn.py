@@ -94,7 +94,8 @@ def test_kinds():
     assert tags.target_tags.multi_output
     assert tags.target_tags.required
     assert not tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.categorical
 
 
 def test_refitting_forgets(data):

@@ -11,10 +11,12 @@ import io
 import json
 import os
 import tracemalloc
+import warnings
 from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import make_data
 
@@ -35,7 +37,7 @@ STRANGE = (None, True, False, 0, 1, -1, 2**31, 2**63, 10**39, 0.5, -0.0, 1e308, 
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """The bytes of a regressor with intervals and of a classifier."""
+    """The bytes of a regressor with intervals, of a classifier, and of a model of a table."""
     path = tmp_path_factory.mktemp("fuzz") / "m.anmin"
     X, y = make_data(n=40)
     options = {"n_hidden": 2, "lam": 1e-3, "max_iter": 2, "random_state": 0}
@@ -43,12 +45,21 @@ def originals(tmp_path_factory):
     models = [
         ANMINRegressor(**options, intervals=True).fit(X, y),
         ANMINClassifier(**options, class_weight={"a": 2.0, "b": 1.0, "c": 1.0}).fit(X, labels),
+        ANMINRegressor(**options, categorical_features=["a", "town"]).fit(table(X, labels), y),
     ]
     found = []
     for model in models:
         model.save(path)
         found.append(path.read_bytes())
     return found
+
+
+def table(X, labels):
+    """A number with gaps, levels with and without an input of their own, and dates."""
+    when = np.datetime64("2024-01-01") + np.arange(len(X)) * np.timedelta64(9, "D")
+    town = [f"town {k // 3}" for k in range(len(X))]
+    number = np.where(X[:, 0] > 1, np.nan, X[:, 0])
+    return pd.DataFrame({"a": labels, "x": number, "when": when, "town": town})
 
 
 def damage(data, rng):
@@ -134,7 +145,8 @@ def test_no_file_crashes_hangs_or_takes_much_memory(originals, tmp_path, seed):
     rng = np.random.default_rng(seed)
     path = tmp_path / "m.anmin"
     X = make_data(n=3)[0]
-    files = [(damage, forge)[i % 2](originals[rng.integers(2)], rng) for i in range(FILES)]
+    frame = table(X, ["a", "b", "c"])
+    files = [(damage, forge)[i % 2](originals[rng.integers(3)], rng) for i in range(FILES)]
     loaded, worst_bytes, worst_seconds = 0, 0, 0.0
     tracemalloc.start()
     try:
@@ -142,8 +154,10 @@ def test_no_file_crashes_hangs_or_takes_much_memory(originals, tmp_path, seed):
             path.write_bytes(data)
             tracemalloc.reset_peak()
             before, start = tracemalloc.get_traced_memory()[0], perf_counter()
-            with suppress(ModelFileError), np.errstate(all="ignore"):
-                load_model(path).predict(X)
+            with suppress(ModelFileError), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a frame for a model that knows no names
+                model = load_model(path)
+                model.predict(X if model.n_features_in_ == 2 else frame)
                 loaded += 1
             worst_seconds = max(worst_seconds, perf_counter() - start)
             worst_bytes = max(worst_bytes, tracemalloc.get_traced_memory()[1] - before)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import cases, methods, plot, record, runner, table
+from benchmarks import cases, methods, plot, record, runner, synthetic, table
 from benchmarks.__main__ import main
 from benchmarks.suites import SUITES, defaults, suite
 
@@ -18,7 +18,49 @@ needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"
 )
 ON_CPU = [name for name in methods.METHODS if name not in methods.ON_CARD]
-SLOW_IMPORTS = {"torch-lm"}  # it brings in lightning: many seconds
+SLOW_IMPORTS = {"torch-lm", "realmlp", "tabm"}  # they bring in lightning: many seconds
+
+
+def test_formulas_are_cases():
+    split = cases.load("weak-n50-d3", 1)
+    assert split.X.shape == (50, 3)
+    assert np.linalg.norm(cases.load("outlier-n50-d3", 0).X[0]) == pytest.approx(1e4)
+    curve = cases.load("sine-n20", 0)
+    assert curve.h == 19
+    np.testing.assert_allclose(curve.y, np.sin(2 * np.pi * curve.X[:, 0]))
+
+
+@pytest.mark.parametrize("name", list(synthetic.LIMITS))
+def test_the_limits_are_those_of_the_formula(name):
+    kind, _, pieces = name.partition("-n")
+    f, a, b = synthetic.CURVES[kind]
+    x = a + (b - a) * np.linspace(0, 1, 20_001) ** 3  # dense where the root bends without bound
+    middle, step = (x[1:] + x[:-1]) / 2, 1e-4 * (x[1:] - x[:-1]) + 1e-7
+    bend = np.abs(f(middle + step) - 2 * f(middle) + f(middle - step)) / step**2
+    if kind == "power":
+        bend = 2 / 9 * middle ** (-4 / 3)
+    integral = (bend**0.4 * np.diff(x)).sum()
+    limit = int(pieces) ** -2.0 / 720**0.5 * integral**2.5 / (b - a) ** 0.5
+    assert limit == pytest.approx(synthetic.LIMITS[name], rel=0.03)
+
+
+def test_a_split_may_stay_while_the_seed_changes():
+    one, other = cases.load(f"{TINY}:3", 0), cases.load(f"{TINY}:3", 1)
+    np.testing.assert_array_equal(one.X, cases.load(TINY, 3).X)
+    np.testing.assert_array_equal(one.X, other.X)
+    assert (one.seed, other.seed) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [("simplest", "noise-n60-d5"), ("noise-free", "sinc-n4"), ("seeds", f"{TINY}:0")],
+)
+@pytest.mark.slow
+def test_the_small_suites_print_a_table(name, case, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "warm_up", lambda *_, **__: None)
+    monkeypatch.setattr(synthetic, "CURVE_ROWS", 500)
+    main(["--suite", name, "--cases", case, "--seeds", "2"])
+    assert case in capsys.readouterr().out
 
 
 def test_a_case_is_a_function_of_its_name_and_seed():
@@ -96,12 +138,57 @@ def test_time_to_reach_a_loss():
     assert table.reach({"curve": curve}, {"seconds": 2.0, "train_mse": 3.0}) == pytest.approx(10)
 
 
-def test_ranks_and_paired_errors_of_the_defaults():
-    rmse = {"default": np.array([1.1, 1.3]), "mlp-adam": np.array([1.0, 1.0]), "hgb": np.ones(2)}
-    ratio, error = defaults.behind(rmse)
-    assert ratio == pytest.approx(1.2)
-    assert error == pytest.approx(0.1)
-    assert defaults.ranks({"set": rmse}, list(rmse)) == {"default": 3, "mlp-adam": 1, "hgb": 1}
+def runs_of(**errors):
+    """Records of one set: RMSE by method, a number a fold, each run a second."""
+    return [
+        {"case": "set", "method": name, "seed": k, "seconds": 1.0, "test_mse": rmse**2}
+        for name, folds in errors.items()
+        for k, rmse in enumerate(folds)
+    ]
+
+
+def test_methods_are_compared_on_the_folds_that_both_have():
+    runs = runs_of(default=[1.0, 3.0], catboost=[2.0, 2.0], realmlp=[0.8])
+    sets = defaults.errors_by_set(runs)
+    assert defaults.ratios(sets, "default", "catboost") == pytest.approx([1.0])
+    assert defaults.ratios(sets, "default", "realmlp") == pytest.approx([1.25])
+    assert defaults.clearly_worse(sets, "default") == ["set"]
+    assert defaults.clearly_worse(sets, "realmlp") == []
+    assert defaults.seconds_over(runs, "default", "realmlp") == 1.0
+
+
+def test_each_of_ours_is_ranked_among_the_rivals_alone():
+    runs = runs_of(default=[1.0], single=[0.9], catboost=[0.95], hgb=[2.0])
+    sets = defaults.errors_by_set(runs)
+    places = {name: defaults.mean_rank(sets, name, sets["set"]) for name in sets["set"]}
+    assert places == {"default": 2, "single": 1, "catboost": 1, "hgb": 3}
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
+    out, done = tmp_path / "out.jsonl", []
+    train = runner.train
+    monkeypatch.setattr(runner, "train", lambda *a: done.append(a[0]) or train(*a))
+    monkeypatch.setattr(runner, "warm_up", lambda *_, **__: None)
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    line = ["--suite", "defaults", "--cases", TINY, "--folds", "1", "--json", str(out), "--methods"]
+    main([*line, "hgb"])
+    with out.open("a") as file:
+        file.write('{"case": "cut o')
+    main([*line, "hgb", "default", "catboost"])
+    assert done == ["hgb", "default", "catboost"]
+    assert "catboost needs catboost, which is not installed" in capsys.readouterr().out
+    main([*line, "hgb", "default"])
+    assert done == ["hgb", "default", "catboost"]
+    monkeypatch.setattr(runner, "code_version", lambda: "another")
+    main([*line, "hgb", "default"])
+    assert done == ["hgb", "default", "catboost", "default"]
+
+
+def test_the_dots_of_the_defaults_are_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    defaults.picture(runs_of(default=[1.0], hgb=[2.0]), str(tmp_path / "dots.png"))
+    assert (tmp_path / "dots.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -182,3 +269,23 @@ def test_the_plot_is_a_picture(tmp_path):
     ]
     plot.loss_against_time(runs, str(tmp_path / "loss.png"))
     assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_mixed_tables(monkeypatch, tmp_path, capsys):
+    """Every model takes raw frames with text and gaps, for numbers and for classes."""
+    rng = np.random.default_rng(0)
+    x, kind = rng.normal(size=90), rng.choice(["a", "b", "c"], 90)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"rownames": range(90), "x": x, "kind": kind})
+    frame.loc[::9, "x"] = np.nan
+    frame.assign(price=x + (kind == "a")).to_csv(tmp_path / "saratoga.csv", index=False)
+    label = np.where(x + (kind == "a") > 0, "s", "t")
+    frame.assign(species=label).to_csv(tmp_path / "penguins.csv", index=False)
+    monkeypatch.setenv("ANMIN_MIXED", str(tmp_path))
+    out = tmp_path / "out.json"
+    line = ["--suite", "mixed", "--cases", "saratoga", "penguins", "--quick", "--json", str(out)]
+    main([*line, "--methods", "default", "hgb", "linear"])
+    found = json.loads(out.read_text())
+    assert [r["method"] for r in found] == ["default", "hgb", "linear"] * 2
+    assert all(r["error"] > 0 for r in found)
+    assert "relative to the best rival" in capsys.readouterr().out

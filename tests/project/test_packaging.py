@@ -94,7 +94,7 @@ def out(python, *words, folder):
 def sources(folder):
     """Files of the package, relative to its folder."""
     modules = {p.relative_to(folder).as_posix() for p in folder.rglob("*.py")}
-    return modules | {"py.typed", "cli/page.html"}
+    return modules | {"py.typed", "cli/page.html", "shapes/shape.html"}
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):

@@ -8,8 +8,8 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 94, 13_200
-LONGEST_FILE, LONGEST_FUNCTION = 340, 40
+MOST_FILES, MOST_LINES = 128, 19_100
+LONGEST_FILE, LONGEST_FUNCTION = 370, 40
 
 
 def lines(file):

@@ -78,14 +78,21 @@ def test_rows_are_trained_on_or_held_out():
 
 
 def test_splits_keep_to_the_rows_that_are_left():
-    """Rows are known by their place among those trained on; a split without rows is dropped."""
+    """The first split's are held out; rows are known by their place among those trained on, and a
+    split without rows is dropped."""
     problem = make_problem(*make_data(10, 1))
     rows = np.arange(10)
-    splits = [(rows[:5], rows[5:]), (rows[:9], rows[9:]), (rows[1:], rows[:1])]
+    splits = [
+        (rows[:8], rows[8:]),
+        (rows[:5], rows[5:]),
+        (rows[:9], rows[9:]),
+        (rows[1:], rows[:1]),
+    ]
     part, search, judge = hold_out(problem, Search(0.2, splits=splits), np.random.RandomState(0))
     X = problem.source.rows(slice(0, 10)).X[:, 1]
     left = part.source.rows(slice(0, 8)).X[:, 1]
     out = judge.held_out.source.rows(slice(0, 2)).X[:, 1]
+    assert np.array_equal(out, X[8:])
     expected = [
         pair
         for fit, test in splits
@@ -96,5 +103,5 @@ def test_splits_keep_to_the_rows_that_are_left():
 
 def test_a_row_alone_cannot_be_held_out():
     problem = make_problem(np.ones((1, 1)), np.ones(1))
-    with pytest.raises(ValueError, match="needs two or more; got one row"):
+    with pytest.raises(ValueError, match="needs two different ones; got one row"):
         hold_out(problem, Search(), np.random.RandomState(0))

@@ -115,20 +115,42 @@ def test_only_ratios_of_weights_count(factor):
     np.testing.assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-6, atol=1e-6)
 
 
-def test_weights_are_repeated_rows():
-    """With the splits given: a row and its copies lie on the same side."""
+@pytest.mark.parametrize("given", [True, False], ids=["splits", "auto"])
+def test_weights_are_repeated_rows(given):
+    """A row and its copies lie on the same side."""
     X, y = make_data(120, 2)
     w = np.random.default_rng(0).integers(0, 4, len(X))
     splits = list(KFold(3, shuffle=True, random_state=0).split(X))
     copies = np.repeat(np.arange(len(X)), w)
     repeated = [tuple(np.flatnonzero(np.isin(copies, part)) for part in s) for s in splits]
-    one = fit(X, y, w, n_hidden=4, cv=splits)
-    other = fit(X[copies], y[copies], n_hidden=4, cv=repeated)
+    one = fit(X, y, w, n_hidden=4, cv=splits if given else None)
+    other = fit(X[copies], y[copies], n_hidden=4, cv=repeated if given else None)
     assert one.lam_ == pytest.approx(other.lam_, rel=1e-6)
     for i, (a, b) in enumerate(zip(one.path_, other.path_, strict=True)):
         rounding = 1e-8 if i < 3 else 1e-2  # it grows down the path
         assert a.held_out_mse == pytest.approx(b.held_out_mse, rel=rounding)
     np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-2, atol=1e-2)
+
+
+def test_copies_of_a_row_do_not_judge_it():
+    """Each row four times: the path must not go on to where it fits the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] + 0.3 * rng.normal(size=1200)
+    some = slice(200)
+    plain, copied, tiled = (
+        fit(again(X[some]), again(y[some]), n_hidden=16)
+        for again in (
+            lambda V: V,
+            lambda V: np.repeat(V, 4, axis=0),
+            lambda V: np.concatenate([V] * 4),
+        )
+    )
+    assert copied.lam_ == pytest.approx(plain.lam_, rel=1e-6)
+    assert tiled.lam_ == pytest.approx(plain.lam_, rel=1e-6)
+    truth = np.sin(2 * X[200:, 0]) + 0.3 * X[200:, 1]
+    errors = [np.mean((m.predict(X[200:]) - truth) ** 2) for m in (plain, copied, tiled)]
+    assert max(errors) < 1.1 * min(errors)
 
 
 # ---- held-out rows ------------------------------------------------------------------------------
@@ -190,7 +212,8 @@ def test_the_share_is_checked(data, share):
     ],
 )
 def test_the_parts_that_are_held_out(n, search, n_init, parts):
-    found = held_out_parts(n, search, n_init, np.random.RandomState(0))
+    problem = make_problem(np.arange(n, dtype=float)[:, None], np.zeros(n))
+    found = held_out_parts(problem.source, search, n_init, np.random.RandomState(0))
     assert len(found) == parts
     for train, out in found:
         assert sorted([*train, *out]) == list(range(n))
@@ -338,7 +361,7 @@ def test_the_steps_of_a_walk_that_is_cut_are_not_lost():
 def test_the_path_keeps_to_its_share_of_the_budget(folds):
     problem, *_ = parts()
     search, start = Search(folds=folds, max_iter=60), Start(8, np.random.RandomState(0))
-    splits = held_out_parts(200, search, 1, start.rng)
+    splits = held_out_parts(problem.source, search, 1, start.rng)
     raced = race(problem, [ViewPath(view_of(problem), 0.3)], splits, start)
     [path], engine, heard = drive(raced, Budget(60))
     steps = [step for step in heard if step.held_out_mse != step.held_out_mse]

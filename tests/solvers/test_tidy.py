@@ -161,7 +161,9 @@ def test_repeats_that_cancel_leave_a_unit_that_does_nothing():
 def test_a_fit_is_left_tidy(lam):
     """Units meet at the one kink there is; the model counts what is left."""
     x = np.linspace(-1, 1, 200)[:, None]
-    model = ANMINRegressor(16, lam=lam, random_state=0).fit(x, np.abs(x).ravel())
+    model = ANMINRegressor(16, lam=lam, n_networks=1, encoding=None, random_state=0).fit(
+        x, np.abs(x).ravel()
+    )
     report = model.report()
     removed = report.removed
     assert removed > 0

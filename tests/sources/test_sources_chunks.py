@@ -22,7 +22,7 @@ from anmin.sources.chunk import (
     matrix,
     targets,
 )
-from anmin.sources.draws import TABLE, Chosen, Fold, draw, random_folds
+from anmin.sources.draws import Fold
 from anmin.sources.scaling import Moments, measure
 
 
@@ -180,47 +180,6 @@ def test_a_timestamp_over_many_rows_is_no_constant():
     assert many.deviation[0] > many.rounding[0]
 
 
-# ---- draws --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n", "k"), [(10, 10), (1000, 300), (TABLE + 1, TABLE), (10**12, 5000)])
-def test_draws_are_different_numbers_in_order(n, k):
-    rows = draw(n, k, np.random.RandomState(0))
-    assert len(rows) == k
-    assert (np.diff(rows) > 0).all()
-    assert 0 <= rows[0] <= rows[-1] < n
-    np.testing.assert_array_equal(rows, draw(n, k, np.random.RandomState(0)))
-
-
-def test_draws_are_uniform():
-    rows = draw(10 * TABLE, 20_000, np.random.RandomState(1))
-    assert np.histogram(rows, 10, (0, 10 * TABLE))[0].min() > 1800
-
-
-@pytest.mark.parametrize("n", [50, TABLE + 5])
-def test_folds_are_a_partition(n):
-    folds = random_folds(n, 0.2, 5, np.random.RandomState(0))
-    seen = np.zeros(n, dtype=int)
-    for train, out in folds:
-        kept, held = (p if isinstance(p, np.ndarray) else p(0, n) for p in (train, out))
-        assert len(kept) + len(held) == n
-        assert len(held) == pytest.approx(0.2 * n, rel=0.01)
-        seen[held] += 1
-    assert (seen == 1).all()
-
-
-@given(st.integers(0, 1000), st.integers(1, 50))
-def test_a_fold_does_not_depend_on_chunks(first, n):
-    fold = Fold(3, 0.3, 1, True)
-    whole = fold(0, first + n)
-    np.testing.assert_array_equal(fold(first, n) + first, whole[whole >= first])
-
-
-def test_chosen_rows_may_come_twice():
-    chosen = Chosen(np.array([1, 4, 4, 9]))
-    np.testing.assert_array_equal(chosen(3, 4), [1, 1])
-
-
 # ---- what a source keeps ------------------------------------------------------------------------
 
 
@@ -257,7 +216,7 @@ def test_a_part_of_a_stream_is_a_stream():
     raw = batch_source()
     fold = Fold(1, 0.25, 0, True)
     source = raw.prepared(Scaling.of(raw.measured), NumpyBackend(), 4096)
-    part, numbers = source.part(fold), fold(0, 20_000)
+    part, numbers = source.part(fold), fold(0, Chunk.join([*raw.read()]))
     assert len(part) == part.weight == len(numbers)
     np.testing.assert_array_equal(
         np.vstack([batch.X for batch in part.batches()]), source.rows(numbers).X

@@ -19,11 +19,12 @@ def kernels() -> SimpleNamespace | None:
         from numba import njit
     except ImportError:
         return None
-    loops = (row_pairs, fill_tables, add_rows, group, count)
+    loops = (row_pairs, fill_tables, add_rows, group, count, add_hinges, sum_hinges, place)
+    how = {"nogil": True, "fastmath": {"contract"}}
     try:
-        compiled = [njit(nogil=True, cache=True)(loop) for loop in loops]
+        compiled = [njit(cache=True, **how)(loop) for loop in loops]
     except RuntimeError:  # neither the package's folder nor the user's can be written to
-        compiled = [njit(nogil=True)(loop) for loop in loops]
+        compiled = [njit(**how)(loop) for loop in loops]
     return SimpleNamespace(**{loop.__name__: loop for loop in compiled})
 
 
@@ -97,3 +98,77 @@ def count(F, before, fired):  # type: ignore[no-untyped-def]
             fired[j] += row[j]
             flips += row[j] != old[j]
     return flips
+
+
+ROWS = 32  # whose units stay in the nearest cache, beside the table of one input
+
+
+def add_hinges(P, root, place, part, first, size, V):  # type: ignore[no-untyped-def]
+    """P[i] += root_i Σ_j (Σ_{k < place_ij} V_j[k] + part_ij V_j[place_ij]): rows of V by input."""
+    n, h = P.shape
+    C = np.zeros_like(V)  # sums of the rows before
+    for j in range(len(first)):
+        for k in range(first[j] + 1, first[j] + size[j]):
+            for a in range(h):
+                C[k, a] = C[k - 1, a] + V[k - 1, a]
+    for start in range(0, n, ROWS):
+        stop = min(start + ROWS, n)
+        for j in range(place.shape[1]):
+            for i in range(start, stop):
+                k, f, r = first[j] + place[i, j], part[i, j], root[i]
+                row, c, v = P[i], C[k], V[k]
+                for a in range(h):
+                    row[a] += r * (c[a] + f * v[a])
+
+
+def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped-def]
+    """The transpose: T[k] += root_i U[i] where place_ij > k, part_ij root_i U[i] where it is k."""
+    n, h = U.shape
+    S = np.zeros_like(T)
+    for start in range(0, n, ROWS):
+        stop = min(start + ROWS, n)
+        for j in range(place.shape[1]):
+            for i in range(start, stop):
+                k, r = first[j] + place[i, j], root[i]
+                f, row, s, t = r * part[i, j], U[i], S[k], T[k]
+                for a in range(h):
+                    s[a] += r * row[a]
+                    t[a] += f * row[a]
+    for j in range(len(first)):
+        for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
+            for a in range(h):
+                T[k, a] += S[k + 1, a]
+                S[k, a] += S[k + 1, a]
+
+
+def place(along, odds, level):  # type: ignore[no-untyped-def]
+    """For each row of `along` (k, n) the value at which a share `level` of the odds is reached.
+
+    The values are thrown into 256 boxes between their ends, and only one box is sorted.
+    """
+    k, n = along.shape
+    found, inside, weight = np.empty(k), np.empty(n), np.empty(n)
+    total = odds.sum()
+    for c in range(k):
+        row, box = along[c], np.zeros(256)
+        low, high = row.min(), row.max()
+        unit = 255.9 / (high - low) if high > low else 0.0
+        for i in range(n):
+            box[int((row[i] - low) * unit)] += odds[i]
+        goal, reached, b = level[c] * total, 0.0, 0
+        while b < 255 and reached + box[b] < goal:
+            reached += box[b]
+            b += 1
+        m = 0
+        for i in range(n):
+            if int((row[i] - low) * unit) == b:
+                inside[m], weight[m] = row[i], odds[i]
+                m += 1
+        order = np.argsort(inside[:m])
+        found[c] = high if m == 0 else inside[order[m - 1]]
+        for i in order:
+            reached += weight[i]
+            if reached >= goal:
+                found[c] = inside[i]
+                break
+    return found

@@ -46,12 +46,20 @@ class NumpyBackend:
         return usable_cores() if self.threads is None else self.threads
 
     @property
+    def side_by_side(self) -> int:
+        return self.workers
+
+    @property
     def working(self) -> int:
         return WORKING
 
     @property
     def room(self) -> int:
         return KEEP
+
+    @property
+    def looks_up(self) -> bool:
+        return kernels() is not None
 
     def single(self) -> NumpyBackend:
         return NumpyBackend("float32", self.threads)
@@ -66,6 +74,8 @@ class NumpyBackend:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def double(self, values: npt.ArrayLike) -> np.ndarray:
+        if hasattr(values, "hinges"):  # rows with hinges stay as they are
+            return values.astype(np.float64)  # type: ignore[union-attr]
         return np.asarray(values, dtype=np.float64)
 
     def integers(self, values: np.ndarray) -> np.ndarray:

@@ -32,6 +32,14 @@ class Backend(Protocol):
     def room(self) -> int:
         """Bytes of prepared rows that may be kept beside the input."""
 
+    @property
+    def side_by_side(self) -> int:
+        """Threads that may use it at a time."""
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether products with hinges go through tables, and not through a matrix."""
+
     def single(self) -> Backend:
         """The same device in single precision."""
 

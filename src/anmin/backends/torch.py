@@ -33,6 +33,9 @@ class TorchBackend:
             return torch.cuda.mem_get_info(self.device)[0] // 2
         return 2**28
 
+    looks_up = False
+    side_by_side = 1
+
     def single(self) -> TorchBackend:
         return TorchBackend(str(self.device), "float32")
 

@@ -9,11 +9,14 @@ import errno
 import json
 import os
 import secrets
+import shlex
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,14 +35,52 @@ class InputError(Exception):
     """What the user gave cannot be used; the message says why and what to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing that is wrong, and the words on the command line that would get round it."""
+
+    what: str
+    remedy: tuple[str, ...] = ()
+
+
+class TableError(Exception):
+    """All that is wrong with a table at once."""
+
+    def __init__(self, name: str, found: Iterable[Flaw]) -> None:
+        super().__init__(name)
+        self.name, self.found = name, tuple(found)
+
+    def message(self, words: Sequence[str]) -> str:
+        """One sentence for one problem, a list for many; and a command that would work."""
+        lines = [problem.what for problem in self.found]
+        if all(problem.remedy for problem in self.found):
+            remedies = dict.fromkeys(pair for p in self.found for pair in pairs(p.remedy))
+            command = shlex.join(["anmin", *words, *(word for pair in remedies for word in pair)])
+            lines.append(f"this would work: {command}")
+        if len(self.found) == 1:
+            return f"{self.name}: {'; '.join(lines)}"
+        return "\n  ".join([f"{self.name} has {len(self.found)} problems", *lines])
+
+
+def pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Options with their values."""
+    return (tuple(words[i : i + 2]) for i in range(0, len(words), 2))
+
+
 class Commands(TyperGroup):
-    """Commands whose errors are one line, without a traceback."""
+    """Commands whose errors are a few words, without a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.obj = list(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except InputError as error:
-            code, message = 2, str(error)
+            code, message = 2, " ".join(str(error).split("\n"))
+        except TableError as error:
+            code, message = 2, error.message(ctx.obj)
         except KeyboardInterrupt:
             code, message = 130, "stopped; nothing was written"
         except MemoryError:
@@ -47,7 +88,7 @@ class Commands(TyperGroup):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader has seen enough
                 raise
-            code, message = 1, str(error)
+            code, message = 1, " ".join(str(error).split("\n"))
         say(("error: ", "bold red"), message)
         raise typer.Exit(code)
 
@@ -78,8 +119,29 @@ def note(message: str) -> None:
 
 
 def say(label: tuple[str, str], message: str) -> None:
-    line = Text.assemble(label, " ".join(message.split("\n")))
-    Console(stderr=True).print(line, soft_wrap=True, highlight=False)
+    Console(stderr=True).print(Text.assemble(label, message), soft_wrap=True, highlight=False)
+
+
+def quoted(names: Iterable[object], most: int = 10) -> str:
+    """Names for a message, not too many of them.
+
+    >>> quoted(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(str(name)) for name in names[:most]) + rest
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question for a name that is almost one of those known, or nothing.
+
+    >>> did_you_mean("pice", ["price", "area"])
+    "; did you mean 'price'?"
+    """
+    known = {each.casefold(): each for each in names}
+    close = get_close_matches(name.casefold(), known, n=1)
+    return f"; did you mean {known[close[0]]!r}?" if close else ""
 
 
 def plain_console() -> Console:
@@ -177,6 +239,8 @@ def root(
       anmin report m.anmin --data test.csv -o report.html
 
       anmin export m.anmin --to c -o model.c
+
+      anmin shape spot.obj -o spot.html
 
       anmin demo                       fit a shape, write anmin-demo.png
 

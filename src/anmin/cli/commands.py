@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anmin.base import BaseANMIN
-    from anmin.cli.page import Subject
+    from anmin.cli.subject import Subject
 
 # ---- predict ------------------------------------------------------------------------------------
 
@@ -55,16 +55,16 @@ def predict(
 
       cat new.csv | anmin predict houses.anmin - > prices.csv
     """
-    from anmin.cli.columns import require_columns
+    from anmin.cli.roles import require_columns
     from anmin.cli.schema import open_model
     from anmin.cli.tables import FORMATS, STDIN, read, write
 
     if output != STDIN:
         check_output(Path(output), FORMATS, (model, Path(data)))
     network, schema = open_model(model)
-    sheet, kept = read(data, schema.inputs.categories), list(dict.fromkeys(keep or ()))
+    sheet, kept = read(data, schema.reading), list(dict.fromkeys(keep or ()))
     require_columns(sheet, kept, "--keep")
-    X = schema.inputs.encode(sheet)
+    X = schema.table(sheet)
     said = predictions(network, schema.targets, X, proba, std)
     if both := said.keys() & set(kept):
         raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
@@ -118,8 +118,8 @@ def report(
 
       anmin report houses.anmin --data test.csv -o report.html
     """
-    from anmin.cli.page import Subject
     from anmin.cli.schema import open_model
+    from anmin.cli.subject import Subject
     from anmin.cli.tables import read
 
     if output is not None:
@@ -127,14 +127,14 @@ def report(
     network, schema = open_model(model)
     rows = None
     if data is not None:
-        sheet = read(data, schema.inputs.categories)
+        sheet = read(data, schema.reading)
         rows = schema.labelled_rows(sheet, hasattr(network, "classes_"))
     show_report(Subject(network, schema, rows, f"Report on {model.name}"), output, as_json)
 
 
 def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
     """Write the page, and print the numbers or a short text."""
-    from anmin.cli.measures import LABELS, error_lines
+    from anmin.cli.measures import LABELS, error_lines, percent
     from anmin.cli.page import convergence_lines, report_page
     from anmin.files import write_atomically
 
@@ -144,15 +144,18 @@ def show_report(subject: "Subject", output: Path | None, as_json: bool) -> None:
             write_atomically(output, page)
     report, cost, console = subject.model._report, subject.cost(), plain_console()
     if as_json:
-        found = {"errors": subject.errors(), "cost": cost}
+        found = {"errors": subject.errors(), "verdict": subject.verdict(), "cost": cost}
+        found |= {"rivals": subject.schema.summary.rivals if subject.schema.summary else {}}
         print_json(found | {"convergence": report and report.as_dict()})
     elif output is None:
-        lines = [*error_lines(subject.errors())]
+        top = [f"{name} {percent(share)}" for name, share in subject.importances().items()][:8]
+        lines = [*subject.verdict(), *error_lines(subject.errors())]
+        lines += [f"It relies on {', '.join(top)}"] if top else []
         lines.append(", ".join(f"{value:,} {LABELS[name]}" for name, value in cost.items()))
         lines.append(str(report) if report else ": ".join(*convergence_lines(subject.model)))
         console.print("\n".join(lines))
     else:
-        typer.echo(f"The report is in {output}")
+        console.print("\n".join([*subject.verdict(), f"The report is in {output}"]))
 
 
 # ---- export -------------------------------------------------------------------------------------
@@ -175,16 +178,14 @@ def export(
 ) -> None:
     """Write a saved model as C99 source, ONNX, or a PyTorch program.
 
-    The standardisation is folded in, so all of them take raw inputs, in
-    the order that is printed; a text column is one for each category.
+    C and ONNX take the columns of the table, texts and gaps included; a
+    PyTorch program takes numbers, in the order that is printed.
 
     [bold]Examples[/bold]
 
       anmin export houses.anmin --to c -o houses.c
 
       anmin export houses.anmin --to onnx
-
-      anmin export houses.anmin --to torch
     """
     from anmin.cli.schema import open_model
     from anmin.export import EXPORTS
@@ -200,7 +201,8 @@ def export(
             form.write(network, path, **options)
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from error
-    inputs = schema.inputs.encoded
+    columns = network._columns if to == "torch" else None  # tensors hold no texts
+    inputs = list(schema.inputs) if columns is None else columns.made
     if as_json:
         print_json({"output": str(path), "inputs": inputs, "targets": list(schema.targets)})
     else:

@@ -1,6 +1,6 @@
 """anmin fit."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 
 HELP = """Fit a network to a table, test it on rows held out, and save it.
 
-A fifth of the rows is held out for the test. Then the model is
-fitted again on all rows, and that one is saved; --no-refit saves
-the model that was tested. Ctrl-C stops early and saves the best
-network so far; Ctrl-C again leaves at once. Inputs are numbers,
-without gaps: text needs --one-hot, and the model file remembers the
-categories.
+The table is taken as it is: text, dates, gaps, decimal commas. A
+text target means classes. Columns that cannot help are left out
+and named. A fifth of the rows is held out for the test, beside the
+mean, a straight line and boosted trees. Then the model is fitted
+again on all rows, and that one is saved; --no-refit saves the one
+that was tested. Ctrl-C stops early and saves the best network so
+far; Ctrl-C again leaves at once.
 
 [bold]Examples[/bold]
 
-  anmin fit houses.csv --target price -o houses.anmin
+  anmin fit houses.csv --target price
 
-  anmin fit houses.csv -t price --drop id --one-hot --max-time 60
+  anmin fit houses.csv -t price --drop town --max-time 60
 
-  anmin fit iris.csv -t species --classify --json
+  anmin fit iris.csv -t species -o iris.anmin --json
 """
 
 setting = partial(typer.Option, rich_help_panel="Network and solver")
@@ -46,8 +47,11 @@ Target = column("--target", "-t", metavar="NAME", help="Column to predict; may b
 Features = column(metavar="NAME", help="Column to use; may be repeated. All, by default.")
 Drop = column(metavar="NAME", help="Column to leave out; may be repeated.")
 Weight = column(metavar="NAME", help="Column with the rows' weights.")
-Classify = column("--classify", help="Predict classes.")
-OneHot = column("--one-hot", help="Turn each text column into 0/1 inputs.")
+Keep = column(metavar="NAME", help="Column to use although it seems of no use; may be repeated.")
+Classify = column("--classify", help="Take the whole numbers of the target as classes.")
+Texts = column("--text", metavar="NAME", help="Column of numbers that are codes; may be repeated.")
+Missing = column(metavar="TEXT", help="What stands for no value, as -999; may be repeated.")
+Decimal = column(metavar="MARK", help="Decimal mark, . or , where the table does not tell.")
 Output = typer.Option("--output", "-o", metavar="FILE", help="Model file; by default DATA.anmin.")
 TestSize = typer.Option(help="Share of the rows held out for the test.", min=0, max=0.9)
 Refit = typer.Option(help="After the test, fit again on all rows, and save that model.")
@@ -68,7 +72,10 @@ def fit(
     drop: Annotated[list[str] | None, Drop] = None,
     weight: Annotated[str | None, Weight] = None,
     classify: Annotated[bool, Classify] = False,
-    one_hot: Annotated[bool, OneHot] = False,
+    keep: Annotated[list[str] | None, Keep] = None,
+    text: Annotated[list[str] | None, Texts] = None,
+    missing: Annotated[list[str] | None, Missing] = None,
+    decimal: Annotated[str | None, Decimal] = None,
     output: Annotated[Path | None, Output] = None,
     test_size: Annotated[float, TestSize] = 0.2,
     refit: Annotated[bool, Refit] = True,
@@ -83,32 +90,21 @@ def fit(
     intervals: Annotated[bool, Intervals] = False,
     seed: SeedOption = 0,
 ) -> None:
-    from anmin.cli.tables import STDIN, read
-    from anmin.cli.training import Roles, take_apart, train
+    from anmin.cli.roles import Roles
+    from anmin.cli.texts import Reading
+    from anmin.cli.training import fit_table
 
-    name = "model" if data == STDIN else Path(data).name.partition(".")[0]
+    name = "model" if data == "-" else Path(data).name.partition(".")[0]
     check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
-    roles = Roles(target or (), weight, features or (), drop or (), one_hot, classify)
-    model = build(
-        classify, n_hidden=number_or_word(n_hidden), lam=number_or_word(lam), slope=slope,
-        solver=solver, max_iter=max_iter, max_time=max_time, device=device, random_state=seed,
-        intervals=intervals or None,
-    )  # fmt: skip
-    sheet = read(data)
-    schema, rows = take_apart(sheet, roles)
-    trained, summary = train(model, schema, rows, sheet.name, test_size, refit)
-    trained.extra_ = replace(schema, summary=summary).as_extra()
+    reading = Reading.of(decimal, missing or (), text or ())
+    roles = Roles(target or (), weight, features or (), drop or (), keep or (), classify)
+    settings = {"n_hidden": number_or_word(n_hidden), "lam": number_or_word(lam), "slope": slope,
+                "solver": solver, "max_iter": max_iter, "max_time": max_time, "device": device,
+                "random_state": seed, "intervals": intervals or None}  # fmt: skip
+    trained, summary = fit_table(data, roles, reading, settings, (test_size, refit))
     with interruptible():
         trained.save(path)
     show(trained, summary, path, as_json)
-
-
-def build(classify: bool, **settings: Any) -> "BaseANMIN":
-    """The estimator; a setting that was not given has its default."""
-    from anmin import ANMINClassifier, ANMINRegressor
-
-    given = {name: value for name, value in settings.items() if value is not None}
-    return (ANMINClassifier if classify else ANMINRegressor)(**given)
 
 
 def number_or_word(value: str) -> int | float | str:
@@ -127,15 +123,19 @@ def number_or_word(value: str) -> int | float | str:
 
 def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -> None:
     """Say what came out, and leave as after Ctrl-C where the fit was stopped."""
-    from anmin.cli.measures import error_lines
+    from anmin.cli.measures import comparison, error_lines, verdict
     from anmin.export import cost
 
     size, lam, steps = asdict(cost(model)), float(model.lam_ or 0.0), int(model.n_iter_)
     if as_json:
         facts = {"estimator": type(model).__name__, "lam": lam, "iterations": steps}
-        print_json({"model": str(path)} | asdict(summary) | facts | size)
+        print_json({"model": str(path)} | brief(summary) | facts | size)
     else:
         console = plain_console()
+        for target, found in summary.test.items():
+            beside = comparison(target, found, summary.rivals)
+            console.print(f"{target}, {summary.rows_test:,} rows held out: {beside}")
+            console.print(verdict(target, found, summary.rivals))
         for line in error_lines(summary.errors()):
             console.print(line)
         units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"
@@ -145,6 +145,11 @@ def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -
         console.print(f"{early}The model in {path} is {what_was_saved(summary)}.")
     if summary.interrupted:
         raise typer.Exit(130)
+
+
+def brief(summary: "FitSummary") -> dict[str, Any]:
+    """The summary without what only serves to recognise rows."""
+    return {name: value for name, value in asdict(summary).items() if name != "prints"}
 
 
 def what_was_saved(summary: "FitSummary") -> str:

@@ -1,145 +1,245 @@
-"""The report page: one HTML file without links, for a phone and a desk, light and dark.
+"""The report page: the verdict, where the model fails, what it relies on, how it answers.
 
-Everything that its pieces are given is text and is escaped. A picture is an SVG element that takes
-the colours and the width of the page.
+Everything that the pieces of the page are given is text and is escaped. Solver facts come last, and
+folded away.
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from anmin.cli import measures
-from anmin.cli.measures import LABELS, Errors, LabelledRows, number
-from anmin.export import cost
+from anmin.cli.findings import LEVELS, Findings, is_date, short
+from anmin.cli.measures import LABELS, number, percent, shown
+from anmin.cli.pieces import dot_axes, picture, table, text, tidy_axes
+from anmin.cli.subject import Subject
 from anmin.inspect.report import lines
-from anmin.plotting import BLUE, outputs, plain
+from anmin.plotting import BLUE, GREY, ORANGE, plain
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
-    from anmin.cli.schema import Schema
 
-DEPENDENCES = 6  # that are shown
-POINTS, MOST_ROWS = 30, 300  # of a curve, and averaged for each
-INK = "#010203"  # stands for the colour of the page's text
-COLOURED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-STYLE: Any = dict.fromkeys(COLOURED, INK) | {
-    "axes.facecolor": "none", "axes.spines.right": False, "axes.spines.top": False,
-    "figure.facecolor": "none", "font.size": 9.0, "savefig.facecolor": "none",
-    "svg.fonttype": "none",
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What a page is about: a fitted model, its columns, and rows to judge it on if there are."""
-
-    model: BaseANMIN
-    schema: Schema
-    rows: LabelledRows | None = None
-    title: str = "Report"
-
-    def cost(self) -> dict[str, int]:
-        """What a prediction takes, by name."""
-        return asdict(cost(self.model))
-
-    def errors(self) -> dict[str, Errors]:
-        """The errors that `anmin fit` measured, and those on the rows at hand."""
-        known = self.schema.summary.errors() if self.schema.summary else {}
-        if self.rows is not None:
-            here = measures.errors(self.model, self.rows, self.schema.targets)
-            known[f"these {len(self.rows.X):,} rows"] = here
-        return known
+IMPORTANT, DEPENDENCES, SHOWN_INPUTS, PAIRS = 12, 6, 4, 5  # that are shown
+STRONG = 0.01  # share of a pair of columns that is worth a word
+DOTS = 1500
 
 
 def report_page(subject: Subject) -> str:
     """The page as HTML.
 
-    >>> import numpy as np
+    >>> import numpy as np, pandas as pd
     >>> from anmin import ANMINRegressor
+    >>> from anmin.cli.roles import LabelledRows
     >>> from anmin.cli.schema import Schema
-    >>> x = np.linspace(-1, 1, 60)[:, None]
-    >>> y = np.abs(x).ravel()
-    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(x, y)
-    >>> page = report_page(Subject(model, Schema.of(model), LabelledRows(x, y), "Absolute value"))
-    >>> "<h1>Absolute value</h1>" in page and "Partial dependence" in page
+    >>> X = pd.DataFrame({"x": np.linspace(-1, 1, 60)})
+    >>> y = np.abs(X["x"].to_numpy())
+    >>> model = ANMINRegressor(n_hidden=4, random_state=0).fit(X, y)
+    >>> page = report_page(Subject(model, Schema.of(model), LabelledRows(X, y), "Absolute value"))
+    >>> "<h1>Absolute value</h1>" in page and "What it relies on" in page
     True
     """
-    sections = [errors_section(subject)]
-    if subject.rows is not None:
-        sections.append(dependence_section(subject.model, subject.schema, subject.rows.X))
+    sections = [verdict_section(subject)]
+    if subject.findings is not None:
+        found = subject.findings
+        sections += [failure_section(subject, found), shuffle_section(found)]
+        sections += [dependence_section(found), residual_section(subject, found)]
+    else:
+        sections.append(gradient_section(subject))
     sections.append(making_section(subject))
     template = Template(files("anmin.cli").joinpath("page.html").read_text(encoding="utf-8"))
     body = "\n".join(filter(None, sections))
     return template.substitute(title=escape(subject.title), body=body)
 
 
-# ---- sections -----------------------------------------------------------------------------------
+def section(name: str, title: str, *content: str) -> str:
+    body = "\n".join(content)
+    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
 
 
-def errors_section(s: Subject) -> str:
-    known = s.errors()
+# ---- how good, and where not --------------------------------------------------------------------
+
+
+def verdict_section(s: Subject) -> str:
+    """The verdict in words, then the errors of the model and of its rivals."""
+    known, found = s.errors(), s.schema.summary
     if not known:
         return ""
-    names = list(dict.fromkeys(k for each in known.values() for e in each.values() for k in e))
+    if found is not None:
+        held_out = f"{found.rows_test:,} rows held out"
+        beside = {f"{who}, {held_out}": each for who, each in found.rivals.items()}
+        ours = {f"this network, {where}": each for where, each in known.items()}
+        known = {k: v for k, v in ours.items() if held_out in k} | beside | ours
+    every = [name for each in known.values() for e in each.values() for name in e]
+    names = [name for name in dict.fromkeys(every) if name not in ("edge", "mse")]
     many = len(s.schema.targets) > 1
     rows = [
         [f"{where}, {target}" if many else where]
-        + [number(found.get(name, float("nan"))) for name in names]
+        + [shown(name, errors.get(name, float("nan"))) for name in names]
         for where, each in known.items()
-        for target, found in each.items()
+        for target, errors in each.items()
     ]
-    return section("errors", "Errors", table(["rows", *(LABELS[n] for n in names)], rows))
+    said = [f'<p class="verdict">{escape(sentence)}</p>' for sentence in s.verdict()]
+    return section("verdict", "Verdict", *said, table(["", *(LABELS[n] for n in names)], rows))
 
 
-def dependence_section(model: BaseANMIN, schema: Schema, X: np.ndarray) -> str:
-    """The columns of numbers that the mean prediction varies most with."""
-    place, names = {name: k for k, name in enumerate(schema.inputs.encoded)}, schema.inputs.names
-    curves = {
-        name: dependence(model, X, place[name])
-        for name in names
-        if name in place and np.ptp(X[:, place[name]]) > 0
-    }
-    largest = sorted(curves, key=lambda name: -np.ptp(curves[name][1]))[:DEPENDENCES]
-    if not largest:
+def failure_section(s: Subject, found: Findings) -> str:
+    """Groups of rows with a larger error, rows outside the training range, the worst rows."""
+    name = "log-loss" if found.classes else "RMSE"
+    parts = []
+    if groups := found.weak_groups():
+        head = ["rows where", "rows", name, "× all"]
+        rows = [[g.name, f"{g.rows:,}", number(g.error), f"{g.times:.1f}"] for g in groups]
+        parts += [text("The error is clearly larger for these rows:"), table(head, rows)]
+    else:
+        parts.append(text("No text, range or gap of one column has a clearly larger error."))
+    known = s.schema.summary
+    if known is not None and (outside := found.outside(known.ranges)):
+        head = ["column", "range in training", "rows outside", name, "× all"]
+        rows = [[g.name, r, f"{g.rows:,}", number(g.error), f"{g.times:.1f}"] for r, g in outside]
+        parts += [text("Rows outside the range that the model was fitted on:"), table(head, rows)]
+    parts += [text("The worst rows:"), worst_table(s, found)]
+    return section("failures", "Where it fails", *parts)
+
+
+def worst_table(s: Subject, found: Findings) -> str:
+    """The rows of the largest loss: truth, prediction, and the inputs that count most."""
+    shown = list(found.importance)[:SHOWN_INPUTS]
+    classes = getattr(found.model, "classes_", None)
+    rows = []
+    for i in found.worst_rows():
+        truth, said = np.atleast_1d(found.rows.y[i]), found.said[i]
+        if classes is not None:
+            best = said.argmax()
+            cells = [str(truth[0]), f"{classes[best]} ({said[best]:.0%})"]
+        else:
+            cells = [", ".join(map(number, truth.astype(float))), ", ".join(map(number, said))]
+        rows.append([f"{i + 1:,}", *cells, *(cell(found.rows.X[name].iloc[i]) for name in shown)])
+    return table(["row", s.schema.targets[0] if len(s.schema.targets) == 1 else "truth",
+                  "predicted", *shown], rows)  # fmt: skip
+
+
+def cell(value: object) -> str:
+    """A value of a table for a reader."""
+    if pd.isna(value):
+        return "missing"
+    return short(value) if isinstance(value, (int, float, np.number, pd.Timestamp)) else str(value)
+
+
+# ---- what it relies on, and how it answers ------------------------------------------------------
+
+
+def shuffle_section(found: Findings) -> str:
+    """What the error on the rows at hand says of the columns, and which act together."""
+    words = "How much the error grows when the values of one column are shuffled among the rows."
+    grows = "growth of the " + ("log-loss" if found.classes else "RMSE")
+    known = hasattr(found.model, "feature_importances_")  # not where the fit was interrupted
+    every = found.model.interactions(found.rows.X) if known else []
+    strong = [pair for pair in every if pair.share > STRONG]
+    pairs = [[f"{plain(a)} and {plain(b)}", percent(share)] for a, b, share in strong[:PAIRS]]
+    more = [text("Columns that act together, and their share of what varies in the prediction:"),
+            table(["columns", "share"], pairs)] if pairs else []  # fmt: skip
+    return importance_section(found.importance, words, grows, *more)
+
+
+def gradient_section(s: Subject) -> str:
+    """What the network itself says of the columns."""
+    words = "How much the prediction changes with each column, to first order, relative to all."
+    return importance_section(s.importances(), words, "share")
+
+
+def importance_section(found: dict[str, float], words: str, label: str, *more: str) -> str:
+    """Bars for the columns that count most."""
+    top = {name: value for name, value in list(found.items())[:IMPORTANT] if value > 0}
+    if not top:
         return ""
-    classes = getattr(model, "classes_", [])
-    what = f"probability of {plain(classes[len(classes) == 2])}" if len(classes) else "prediction"
+
+    def draw(ax: Axes) -> None:
+        names = list(top)[::-1]
+        place = np.arange(len(names))
+        ax.barh(place, [top[name] for name in names], color=BLUE)
+        ax.set(xlabel=label)
+        tidy_axes(ax)
+        ax.set_yticks(place, [plain(name, 24) for name in names])
+
+    height = 0.6 + 0.24 * len(top)
+    drawing = picture("importance", "Importance of the columns", draw, height)
+    return section("importance", "What it relies on", text(words), drawing, *more)
+
+
+def dependence_section(found: Findings) -> str:
+    """The columns that count most, and the mean prediction for each of their values."""
+    X = found.rows.X
+    shown = [name for name in found.importance if X[name].nunique() > 1][:DEPENDENCES]
+    if not shown:
+        return ""
+    classes = getattr(found.model, "classes_", [])
+    what = (
+        f"share of {plain(classes[int(len(classes) == 2)], 16)}" if len(classes) else "prediction"
+    )
 
     def draw(ax: Axes, name: str) -> None:
-        ax.plot(*curves[name], color=BLUE)
-        ax.set(xlabel=plain(name), ylabel=f"mean {what}")
-        ax.grid(alpha=0.3)
+        values, means = found.dependence(name)
+        if pd.api.types.is_numeric_dtype(values) or is_date(values):
+            ax.plot(values.to_numpy(), means, "o-" if len(values) <= LEVELS else "-", color=BLUE)
+            ax.set(xlabel=plain(name), ylabel=f"mean {what}")
+            tidy_axes(ax)
+        else:
+            dot_axes(ax, [plain(v, 18) for v in values], means)
+            ax.set(xlabel=f"mean {what}")
 
-    shown = [
+    drawn = [
         picture(f"dependence-{k}", f"Dependence on {name}", partial(draw, name=name))
-        for k, name in enumerate(largest)
+        for k, name in enumerate(shown)
     ]
-    words = "The prediction, averaged over the rows, with one input set to each of its values."
-    gallery = f'<div class="gallery">{"".join(shown)}</div>'
-    return section("dependence", "Partial dependence", text(words), gallery)
+    words = "The prediction, averaged over the rows, with one column set to each of its values."
+    gallery = f'<div class="gallery">{"".join(drawn)}</div>'
+    return section("dependence", "How it answers", text(words), gallery)
 
 
-def dependence(model: BaseANMIN, X: np.ndarray, feature: int) -> tuple[np.ndarray, np.ndarray]:
-    """Values of an input, and the mean prediction over rows where it is set to each of them."""
-    some = X[np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]]
-    values = np.linspace(X[:, feature].min(), X[:, feature].max(), POINTS)
-    grid = np.tile(some, (POINTS, 1))
-    grid[:, feature] = np.repeat(values, len(some))
-    which = int(len(getattr(model, "classes_", ())) == 2)  # of two classes the second
-    return values, outputs(model, grid)[:, which].reshape(POINTS, -1).mean(axis=1)
+def residual_section(s: Subject, found: Findings) -> str:
+    """Truth against prediction, and the residuals; of classes how often each is taken for which."""
+    if found.classes:
+        labels = [str(label) for label in found.model.classes_]
+        best = found.model.classes_[found.said.argmax(axis=1)]
+        counts = pd.crosstab(found.rows.y.astype(str), best.astype(str))
+        if len(labels) > 12:
+            return ""
+        rows = [[f"is {a}", *(f"{counts.get(b, {}).get(a, 0):,}" for b in labels)] for a in labels]
+        return section("residuals", "Taken for", table(["", *labels], rows))
+    Y, drawn = found.rows.y.reshape(len(found.said), -1), []
+    some = np.random.default_rng(0).permutation(len(Y))[:DOTS]
+
+    def scatter(ax: Axes, k: int) -> None:
+        ends = [
+            min(Y[:, k].min(), found.said[:, k].min()),
+            max(Y[:, k].max(), found.said[:, k].max()),
+        ]
+        ax.plot(ends, ends, color=GREY, linewidth=1)
+        ax.plot(found.said[some, k], Y[some, k], ".", color=BLUE, markersize=3, alpha=0.5)
+        ax.set(xlabel="predicted", ylabel=plain(s.schema.targets[k]))
+        tidy_axes(ax)
+
+    def histogram(ax: Axes, k: int) -> None:
+        ax.hist(Y[:, k] - found.said[:, k], bins=40, color=ORANGE)
+        ax.set(xlabel=f"{plain(s.schema.targets[k])}: truth minus prediction", ylabel="rows")
+        tidy_axes(ax)
+
+    for k, target in enumerate(s.schema.targets[:DEPENDENCES]):
+        title = f"{target}: truth and prediction"
+        drawn.append(picture(f"truth-{k}", title, partial(scatter, k=k)))
+        drawn.append(picture(f"residual-{k}", f"{target}: residuals", partial(histogram, k=k)))
+    return section("residuals", "Residuals", f'<div class="gallery">{"".join(drawn)}</div>')
+
+
+# ---- how it was made ----------------------------------------------------------------------------
 
 
 def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
@@ -150,6 +250,7 @@ def convergence_lines(model: BaseANMIN) -> list[tuple[str, str]]:
 
 
 def making_section(s: Subject) -> str:
+    """Columns, settings and solver facts, folded away."""
     usual, schema = type(s.model)().get_params(deep=False), s.schema
     changed = [
         f"{name}={value!r}"
@@ -158,7 +259,7 @@ def making_section(s: Subject) -> str:
     ]
     rows: list[Sequence[str]] = [
         ["targets", ", ".join(schema.targets)],
-        ["inputs", ", ".join(schema.inputs.names)],
+        ["inputs", ", ".join(schema.inputs)],
     ]
     if (found := schema.summary) is not None:
         early = " (stopped early)" * found.interrupted
@@ -170,49 +271,6 @@ def making_section(s: Subject) -> str:
         *([LABELS[name], number(value)] for name, value in s.cost().items()),
         *convergence_lines(s.model),
     ]
-    return section("making", "How it was made", table([], rows, "words"))
-
-
-# ---- pieces -------------------------------------------------------------------------------------
-
-
-def section(name: str, title: str, *content: str) -> str:
-    body = "\n".join(content)
-    return f'<section id="{name}">\n<h2>{escape(title)}</h2>\n{body}\n</section>'
-
-
-def text(words: str) -> str:
-    return f"<p>{escape(words)}</p>"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "numbers") -> str:
-    """A table of numbers or words, which scrolls where it is too wide; names come first."""
-    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    head_row = f"<thead><tr>{top}</tr></thead>" if head else ""
-    return f'<div class="wide"><table class="{kind}">{head_row}<tbody>{body}</tbody></table></div>'
-
-
-def picture(name: str, title: str, draw: Callable[[Axes], object]) -> str:
-    """An SVG figure with what `draw` draws into an Axes.
-
-    >>> picture("line", "A line", lambda ax: ax.plot([0, 1], [0, 1]))[:17]
-    '<figure><svg role'
-    """
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 3.2), layout="constrained")
-        draw(figure.add_subplot())
-        file = io.StringIO()
-        figure.savefig(file, format="svg", dpi=160)
-    svg = file.getvalue()
-    svg = svg[svg.index("<svg") :].strip()
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)  # unique on the page
-    svg = svg.replace(INK, "currentColor").replace(BLUE.lower(), "var(--blue)")
-    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
-    return f"<figure>{svg}<figcaption>{escape(title)}</figcaption></figure>"
+    summary, facts = "<summary>Settings and solver</summary>", table([], rows, "words")
+    folded = f"<details>{summary}{facts}</details>"
+    return section("making", "How it was made", folded)

@@ -1,15 +1,17 @@
 """Showing a fit while it runs: what it is doing, its error, and how much of its budget is spent."""
 
-from math import isfinite
+from math import inf, isfinite
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from anmin.cli.measures import number
 from anmin.history import Step
 from anmin.network import Network
 
 PHASES = {
     "path": "choosing the penalty",
+    "refit": "fitting all rows",
     "descend": "descending",
     "explore": "moving idle units",
 }
@@ -25,35 +27,42 @@ class FitProgress(Progress):
     def __init__(self) -> None:
         console = Console(stderr=True)
         super().__init__(
-            SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(20),
+            SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(12),
             TextColumn("{task.fields[standing]}", markup=False), TimeElapsedColumn(),
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self.line: TaskID | None = None
+        self.best, self.lam = inf, inf  # of the walk of the penalty that is on its way
 
     def begin(self, what: str) -> None:
         """A new line, for the next fit."""
         if self.line is not None:
             self.remove_task(self.line)
         self.line = self.add_task(what, total=None, standing="")
+        self.best, self.lam = inf, inf
 
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
+        if step.phase != "path" or step.lam > self.lam:  # other rows are held out now, or none
+            self.best = inf
+        self.lam = step.lam
+        if isfinite(step.held_out_mse):
+            self.best = min(self.best, step.held_out_mse)
         if self.line is not None:
-            self.update(self.line, total=1.0, completed=step.share, standing=standing(step))
+            text = standing(step, self.best)
+            self.update(self.line, total=1.0, completed=step.share, standing=text)
 
 
-def standing(step: Step) -> str:
-    """What a fit is doing and how well it does, in the units of y.
+def standing(step: Step, best: float = inf) -> str:
+    """What a fit is doing and how well it does: root mean squares, in the units of y.
+
+    The first is on the rows that it is fitted to; the second, on rows held out, the least since
+    the penalty began to fall.
 
     >>> from types import SimpleNamespace
-    >>> step = SimpleNamespace(phase="descend", lam=1e-3, held_out_mse=float("nan"), loss=0.25)
-    >>> standing(step)
-    'descending: loss 0.25'
+    >>> standing(SimpleNamespace(phase="descend", mse=0.25), best=0.36)
+    'descending: error 0.5000, held out 0.6000'
     """
-    error = f"loss {step.loss:.4g}"
-    if isfinite(step.held_out_mse):
-        error += f", held-out error {step.held_out_mse:.4g}"
-    if step.phase == "path":
-        error += f" at lam = {step.lam:.3g}"
+    held_out = f", held out {number(best**0.5)}" if isfinite(best) else ""
+    error = f"error {number(max(step.mse, 0.0) ** 0.5)}{held_out}"
     return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"

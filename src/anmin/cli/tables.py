@@ -1,55 +1,57 @@
 """Tables in files (CSV, TSV, Parquet) and on standard input, as data frames.
 
-CSV and TSV may be compressed (.gz). A first row of numbers alone is data: the columns are then
-named x0, x1, ….
+A Parquet file says what its columns are. The cells of a text file are texts, and what they mean is
+found out (`layout.py`, `texts.py`): recognised and said, or refused, never guessed.
 """
 
+from __future__ import annotations
+
 import csv
-import gzip
-import io
 import sys
-import warnings
 import zlib
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 import typer
+from pandas.api.types import is_string_dtype
 
-from anmin.cli.app import InputError, note
+from anmin.cli.app import Flaw, InputError, note, quoted
+from anmin.cli.layout import is_plain_number, lay_out
+from anmin.cli.texts import Reading, make_sense
 from anmin.files import open_atomically
 
 STDIN = "-"
-TEXT = (".csv", ".tsv", ".tab", ".txt")
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 FORMATS = (".csv", ".tsv", ".parquet")  # that can be written
 UNREADABLE = (
-    ValueError, ImportError, OSError, EOFError, RuntimeError, KeyError, csv.Error, zlib.error,
+    ImportError, OSError, EOFError, RuntimeError, KeyError, csv.Error, zlib.error,
 )  # fmt: skip
-HEAD = 1 << 20  # bytes in which the header must end
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table, and what to call it in messages."""
+    """A table, what to call it in messages, and what is wrong with some of its columns."""
 
     name: str
     table: pd.DataFrame
+    problems: dict[str, Flaw] = field(default_factory=dict)
+    decimal: str | None = None  # of its numbers, where they are written with one mark alone
 
     @property
     def columns(self) -> list[str]:
         return list(self.table.columns)
 
 
-def read(source: str, text: Collection[str] = ()) -> Sheet:
-    """Read a table; `text` names columns to leave as they are."""
+def read(source: str, reading: Reading | None = None) -> Sheet:
+    """Read a table; what was recognised is said on standard error."""
     name = "standard input" if source == STDIN else Path(source).name
     if source != STDIN and not Path(source).is_file():
         raise InputError(f"there is no file {source}; check its name and folder")
     try:
-        sheet = parse(name, source, text)
-    except UnicodeDecodeError as error:
-        raise InputError(f'{name} is not UTF-8; save it as "CSV UTF-8"') from error
+        sheet = parse(name, source, reading or Reading())
+    except ValueError as error:
+        raise InputError(f"{name} {str(error).strip().partition(chr(10))[0]}") from error
     except UNREADABLE as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"{name} cannot be read: {reason}") from error
@@ -58,95 +60,52 @@ def read(source: str, text: Collection[str] = ()) -> Sheet:
     return sheet
 
 
-def parse(name: str, source: str, text: Collection[str]) -> Sheet:
+def parse(name: str, source: str, reading: Reading) -> Sheet:
     """A table, read according to the ending of its name."""
+    kind = Path(source.lower().removesuffix(".gz")).suffix
     if source == STDIN:
-        return read_csv(name, sys.stdin.buffer.read(), text)
-    path = source.lower()
-    kind = Path(path.removesuffix(".gz")).suffix
-    if path.endswith(".parquet"):
-        return Sheet(name, read_parquet(source))
+        return read_text(name, sys.stdin.buffer.read(), reading)
+    if source.lower().endswith(".parquet"):
+        return Sheet(name, as_wished(read_parquet(source), reading))
     if kind not in TEXT:
         raise InputError(f"{name} must end in .csv, .tsv or .parquet (or be - for a pipe)")
-    with gzip.open(source) if path.endswith(".gz") else open(source, "rb") as file:
-        return read_csv(name, file.read(), text, "\t" if kind in (".tsv", ".tab") else ",;\t|")
+    return read_text(name, Path(source).read_bytes(), reading)
 
 
-def read_csv(name: str, data: bytes, text: Collection[str], delimiters: str = ",;\t|") -> Sheet:
-    """A table from the bytes of a CSV file.
-
-    Columns without a name, such as the row numbers that some programs write, are left out.
-    """
-    delimiter, cells = first_row(name, data, delimiters)
-    names = [cell or f"\0{i + 1}" for i, cell in enumerate(cells)]
-    header: int | None = 0
-    if all(is_number(cell) for cell in cells if cell):
-        names, header = [f"x{i}" for i in range(len(cells))], None
-        note(f"{name} has no header: its columns are x0 … x{len(cells) - 1}")
-    if twice := sorted({column for column in names if names.count(column) > 1}):
-        raise InputError(f"{name} has more than one column called {quoted(twice)}; rename them")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-        try:
-            table = pd.read_csv(
-                io.BytesIO(data), sep=delimiter, names=names, header=header,
-                index_col=False, dtype=dict.fromkeys(set(text) & set(names), str),
-                keep_default_na=False, na_values=[""], skipinitialspace=True, low_memory=False,
-                encoding="utf-8-sig",
-            )  # fmt: skip
-        except pd.errors.ParserWarning:
-            raise ValueError(f"its rows are longer than its first row of {len(names)}") from None
-    if nameless := [column for column in names if column.startswith("\0")]:
-        places = ", ".join(column[1:] for column in nameless)
-        note(f"{name}: column {places} has no name and is left out")
-    return Sheet(name, table.drop(columns=nameless))
-
-
-def first_row(name: str, data: bytes, delimiters: str) -> tuple[str, list[str]]:
-    """The delimiter that gives most columns, and the cells of the first row that is not blank."""
-    head = data if len(data) <= HEAD else data[: data.rfind(b"\n", 0, HEAD) + 1]
-    if b"\0" in head:  # as in UTF-16, of which each half may pass for UTF-8
-        raise UnicodeDecodeError("utf-8", head, head.index(b"\0"), head.index(b"\0") + 1, "NUL")
-    text = head.decode("utf-8-sig")
-    if not text.strip():
-        raise InputError(f"{name} is empty")
-    found = {}
-    for delimiter in delimiters:
-        rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
-        found[delimiter] = [cell.strip() for cell in next(row for row in rows if row)]
-    return max(found.items(), key=lambda entry: len(entry[1]))
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number as tables write it, which is without underscores.
-
-    >>> is_number("-1.5e3"), is_number("1_000")
-    (True, False)
-    """
-    try:
-        return isinstance(float(cell), float) and "_" not in cell
-    except ValueError:
-        return False
+def read_text(name: str, data: bytes, reading: Reading) -> Sheet:
+    """A table from the bytes of a text file."""
+    layout = lay_out(data)
+    found = make_sense(layout.texts, layout.separator, reading)
+    said = [f"{remark}: {quoted(names)}" for remark, names in found.remarks.items()]
+    if remarks := [*layout.remarks, *said]:
+        note(f"{name}: {'; '.join(remarks)}")
+    table = pd.DataFrame(found.columns, index=layout.texts.index)
+    return Sheet(name, table, found.problems, found.decimal)
 
 
 def read_parquet(path: str) -> pd.DataFrame:
     """Without Arrow's threads, which may outlive a short command and abort it."""
-    from pyarrow import parquet
+    from pyarrow import ArrowInvalid, parquet
 
-    table = parquet.read_table(path, use_threads=False, pre_buffer=False)
+    try:
+        table = parquet.read_table(path, use_threads=False, pre_buffer=False)
+    except ArrowInvalid as error:
+        raise ValueError(f"cannot be read: {error}") from None
     frame: pd.DataFrame = table.to_pandas(use_threads=False, ignore_metadata=True)
     return frame
 
 
-def quoted(names: Iterable[str], most: int = 10) -> str:
-    """Names for a message, not too many of them.
-
-    >>> quoted(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    names = list(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(str(name)) for name in names[:most]) + rest
+def as_wished(table: pd.DataFrame, reading: Reading) -> pd.DataFrame:
+    """A table whose types are known, with what the user says of gaps and codes."""
+    words = set(reading.missing)
+    numbers = {float(word) for word in words if is_plain_number(word.replace(",", "."))}
+    for name in table:
+        column = table[name]
+        if gaps := words | numbers:
+            table[name] = column = column.mask(column.isin(gaps))
+        if reading.kinds.get(name) == "text" and not is_string_dtype(column.dtype):
+            table[name] = column.astype(object).map(str, na_action="ignore")
+    return table
 
 
 def write(target: str, table: pd.DataFrame) -> None:

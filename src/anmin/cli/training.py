@@ -7,25 +7,29 @@ has seen more, and the test error is an honest, slightly high estimate of its er
 """
 
 import warnings
-from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
+from anmin import ANMINClassifier, ANMINRegressor
 from anmin.cli.app import InputError, interruptible, note
-from anmin.cli.columns import choose_inputs, require_columns
-from anmin.cli.measures import LabelledRows, errors
+from anmin.cli.measures import errors
 from anmin.cli.progress import FitProgress
-from anmin.cli.schema import FitSummary, Schema
-from anmin.cli.tables import Sheet, quoted
+from anmin.cli.rivals import rival_errors
+from anmin.cli.roles import LabelledRows, Roles, assign
+from anmin.cli.schema import FitSummary, Schema, fewest, prints_of, ranges_of
+from anmin.cli.streaming import in_memory, on_made_inputs, open_rows, split_rows, too_large
+from anmin.cli.tables import STDIN, read
+from anmin.cli.texts import Reading
 from anmin.engine import listening
+from anmin.sources import RawSource
 
 if TYPE_CHECKING:
     from anmin.base import BaseANMIN
@@ -33,37 +37,29 @@ if TYPE_CHECKING:
 UNUSABLE = (ValueError, ImportError, ArithmeticError, RuntimeError)  # settings or rows
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """What the columns of the training table are for."""
+def fit_table(
+    data: str, roles: Roles, reading: Reading, settings: dict[str, Any], test: tuple[float, bool]
+) -> tuple["BaseANMIN", FitSummary]:
+    """Fit to a table, in memory or in a stream; `test`: share held out, whether to refit."""
+    if data != STDIN and too_large(data):
+        source, rows = open_rows(data, roles)
+        schema = Schema.for_rows(rows, roles, Reading())
+        found = train_stream(build(False, settings), schema, source, Path(data).name, test[0])
+    else:
+        sheet = read(data, reading)
+        rows, classes = assign(sheet, roles)
+        how = replace(reading, decimal=reading.decimal or sheet.decimal)
+        schema = Schema.for_rows(rows, roles, how)
+        found = train(build(classes, settings), schema, rows, sheet.name, *test)
+    model, summary = found
+    model.extra_ = replace(schema, summary=summary).as_extra()
+    return model, summary
 
-    targets: Sequence[str]
-    weight: str | None = None
-    features: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    one_hot: bool = False
-    classify: bool = False
 
-
-def take_apart(sheet: Sheet, roles: Roles) -> tuple[Schema, LabelledRows]:
-    """Inputs, targets and weights of a table, or an error that names what is wrong."""
-    columns = sheet.columns
-    if not roles.targets:
-        choice = quoted(columns, 30)
-        raise InputError(f"which column is to be predicted? --target NAME, of {choice}")
-    if roles.classify and len(roles.targets) > 1:
-        raise InputError(f"--classify predicts one target; got {quoted(roles.targets)}")
-    if len(set(roles.targets)) < len(roles.targets):
-        raise InputError(f"--target names a column twice: {quoted(roles.targets)}")
-    weight = [] if roles.weight is None else [roles.weight]
-    options = (("target", roles.targets), ("features", roles.features), ("drop", roles.drop))
-    for option, names in (*options, ("weight", weight)):
-        require_columns(sheet, names, f"--{option}")
-    taken = {*roles.targets, *roles.drop, *weight}
-    names = [name for name in roles.features or columns if name not in taken]
-    inputs = choose_inputs(sheet, names, roles.one_hot)
-    schema = Schema(inputs, tuple(roles.targets), roles.weight)
-    return schema, schema.labelled_rows(sheet, roles.classify)
+def build(classify: bool, settings: dict[str, Any]) -> "BaseANMIN":
+    """The estimator; a setting that was not given has its default."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return (ANMINClassifier if classify else ANMINRegressor)(**given)
 
 
 def train(
@@ -77,22 +73,52 @@ def train(
         tested = clone(model)
         if again and model.max_time is not None:
             tested.max_time = model.max_time / 2
-        warned = fit(tested, schema, kept, progress)
+        warned = fit(tested, kept, progress)
         chosen, seen = tested, kept
         if again and not interrupts:
             final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
-            warned += fit(final, schema, rows, progress)
+            warned += fit(final, rows, progress)
             if not interrupts:  # else the tested model is the better one
                 final.set_params(max_time=model.max_time, warm_start=model.warm_start)
                 chosen, seen = final, rows
         train_errors = errors(chosen, seen, schema.targets)
         test_errors = errors(tested, held_out, schema.targets) if len(held_out.y) else {}
+        seconds = round(perf_counter() - started, 3)
+        rivals = {}
+        if test_errors and not interrupts:
+            progress.begin("fitting simple models, to compare")
+            rivals = rival_errors(tested, kept, held_out, schema.targets)
     for message in dict.fromkeys(warned):
         note(message)
-    seconds = round(perf_counter() - started, 3)
     return chosen, FitSummary(
         data, len(kept.y), len(held_out.y), chosen is not tested, bool(interrupts), seconds,
-        train_errors, test_errors,
+        train_errors, test_errors, rivals, ranges_of(seen.X), fewest(prints_of(seen)),
+    )  # fmt: skip
+
+
+def train_stream(
+    model: "BaseANMIN", schema: Schema, source: RawSource, data: str, test_size: float
+) -> tuple["BaseANMIN", FitSummary]:
+    """Fit to a table larger than memory, and test on rows held out."""
+    started = perf_counter()
+    source.fit_columns("from_dtype")
+    kept, held_out = split_rows(source, test_size) if test_size else (source, None)
+    with interruptible() as interrupts, FitProgress() as progress:
+        warned = fit(model, kept, progress)
+        seconds, plain, rivals, test = perf_counter() - started, on_made_inputs(model), {}, {}
+        some = in_memory(kept, plain)
+        judged = None if held_out is None else in_memory(held_out, plain)
+        if judged is not None:
+            test = errors(plain, judged, schema.targets)
+            progress.begin("fitting simple models, to compare")
+            rivals = {} if interrupts else rival_errors(plain, some, judged, schema.targets)
+    skipped = getattr(model, "n_skipped_", 0)
+    warned += [f"{skipped:,} rows with gaps were left out"] if skipped else []
+    for message in dict.fromkeys(warned):
+        note(message)
+    return model, FitSummary(
+        data, kept.tally()[0], 0 if judged is None else len(judged.y), False, bool(interrupts),
+        round(seconds, 3), errors(plain, some, schema.targets), test, rivals, ranges_of(some.X),
     )  # fmt: skip
 
 
@@ -118,14 +144,17 @@ def split(
     return rows.part(kept), rows.part(held_out)
 
 
-def fit(model: "BaseANMIN", schema: Schema, rows: LabelledRows, progress: FitProgress) -> list[str]:
+def fit(
+    model: "BaseANMIN", rows: LabelledRows | RawSource, progress: FitProgress
+) -> list[str]:  # fmt: skip
     """Fit, shown on standard error, and return what the fit warned of."""
-    progress.begin(f"fitting {len(rows.y):,} rows")
-    X = pd.DataFrame(rows.X, columns=schema.inputs.encoded)
+    given: Any = (rows,) if isinstance(rows, RawSource) else (rows.X, rows.y, rows.weight)
+    n = rows.tally()[0] if isinstance(rows, RawSource) else len(rows.y)
+    progress.begin(f"fitting {n:,} rows")
     with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:
-            model.fit(X, rows.y, sample_weight=rows.weight)
+            model.fit(*given)
         except UNUSABLE as error:
             raise InputError(str(error)) from error
     return [str(entry.message) for entry in caught]

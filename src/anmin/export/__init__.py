@@ -45,6 +45,14 @@ class Exports:
         """
         save_model(self, path)
 
+    def onnx_shape_calculator(self) -> Callable[[Any], None]:
+        """For skl2onnx: what gives the shapes of the outputs."""
+        return import_module("anmin.export.skl2onnx_converter").shapes
+
+    def onnx_converter(self) -> Callable[[Any, Any, Any], None]:
+        """For skl2onnx: what adds the nodes of `to_onnx` to those of a pipeline."""
+        return import_module("anmin.export.skl2onnx_converter").convert
+
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {**state, "_anmin_version": library_version()}
@@ -132,7 +140,7 @@ def link_of(model: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class EncodingArrays:
     """An encoding in numbers of one type: (x − centre) / scale, (x_column − low) / width."""
 
     centre: np.ndarray  # (d,)
@@ -142,7 +150,7 @@ class Columns:
     width: np.ndarray  # (m,)
 
 
-def raw_columns(model: Any, dtype: str = "float64") -> Columns | None:
+def raw_columns(model: Any, dtype: str = "float64") -> EncodingArrays | None:
     """What stands before the first layer of `raw_network`; None without an encoding."""
     e = model._scaling.encoding
     if e is None:
@@ -153,7 +161,7 @@ def raw_columns(model: Any, dtype: str = "float64") -> Columns | None:
     finite = all(np.isfinite(W).all() for W in (centre, scale, low, width))
     if not (finite and (scale > 0).all() and (width > 0).all()):
         raise ValueError(f"the encoding has no room in {dtype}; use dtype='float64'.")
-    return Columns(centre, scale, e.column, low, width)
+    return EncodingArrays(centre, scale, e.column, low, width)
 
 
 def in_dtype(network: Network, dtype: str) -> Network:
@@ -174,7 +182,7 @@ class Cost:
     inputs: int
     hidden: int
     outputs: int
-    parameters: int  # weights and biases of both layers, and the numbers of the encoding
+    parameters: int  # weights and biases of both layers, numbers of encoding and columns
     multiply_adds: int  # at most: units that do not fire may be passed over
 
 
@@ -194,8 +202,12 @@ def cost(model: Any) -> Cost:
     p = model._scaling.n_inputs + 1
     parameters, multiply_adds = p * h + (h + 1) * q, (p - 1 + q) * h
     if model._scaling.encoding is not None:
-        hinges = p - 1 - d
-        parameters, multiply_adds = parameters + 2 * d + 3 * hinges, multiply_adds + 9 * d + hinges
+        numbers = model._scaling.n_features
+        hinges = p - 1 - numbers
+        parameters += 2 * numbers + 3 * hinges
+        multiply_adds += 9 * numbers + hinges
+    if model._columns is not None:
+        parameters += model._columns.n_numbers
     return Cost(d, h, q, parameters, multiply_adds)
 
 

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from anmin.columns import Columns
 from anmin.encoding import CLIP, FAR
-from anmin.export import Columns, Export, cost, link_of, raw_columns, raw_network, register
+from anmin.export import EncodingArrays, Export, cost, link_of, raw_columns, raw_network, register
+from anmin.export.c_columns import table_values
 from anmin.files import PathLike, write_atomically
 
 FILE = Template("""\
@@ -26,9 +28,9 @@ FILE = Template("""\
 
    Compile this file with your program, which declares what it calls:
 
-     void ${name}_predict(const $real x[$inputs], $real y[$outputs]);$declared
+     void ${name}_predict($argument, $real y[$outputs]);$declared
 
-   x  $inputs raw inputs$names
+   $given
    y  $outputs $meaning
 
    Cost: $parameters numbers ($bytes bytes of constants), at most $multiply_adds multiply-adds a
@@ -37,7 +39,8 @@ $include
 #define ${NAME}_INPUTS $inputs
 #define ${NAME}_HIDDEN $hidden
 #define ${NAME}_OUTPUTS $outputs
-$tables
+
+$row_type$tables
 static const $real ${name}_w[${NAME}_HIDDEN][${NAME}_$columns] = {
 $W
 };
@@ -54,9 +57,7 @@ static const $real ${name}_v0[${NAME}_OUTPUTS] = {
 $v0
 };
 
-void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS]);
-
-void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS])
+$head(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS])
 {
     int i, j, k;
 $encode
@@ -73,7 +74,7 @@ $encode
             y[k] += s * ${name}_v[j][k];
     }
 $link}
-""")
+$after""")
 
 LINKS = {
     "identity": "",
@@ -142,15 +143,20 @@ ENCODE_HINGES = Template("""\
     }
 """)
 
-CLASS = Template("""
-int ${name}_class(const $real x[${NAME}_INPUTS]);
+HEAD = Template("""\
+void ${name}_predict(const $real x[${NAME}_INPUTS], $real y[${NAME}_OUTPUTS]);
 
-int ${name}_class(const $real x[${NAME}_INPUTS])
+void ${name}_predict""")
+
+CLASS = Template("""
+int ${name}_class($argument);
+
+int ${name}_class($argument)
 {
     $real y[${NAME}_OUTPUTS];
     int k, best = 0;
 
-    ${name}_predict(x, y);
+    ${name}_predict($passed, y);
     if (${NAME}_OUTPUTS == 1)
         return y[0] > 0;
     for (k = 1; k < ${NAME}_OUTPUTS; k++)
@@ -165,7 +171,8 @@ def to_c(model: Any, path: PathLike, name: str = "model", dtype: str = "float32"
     """Write the network as one file of C99 without dependencies, for any compiler.
 
     It defines `void NAME_predict(const float x[], float y[])`, and for a classifier
-    `int NAME_class(const float x[])`, the place of the label in `classes_`.
+    `int NAME_class(const float x[])`, the place of the label in `classes_`. For a table with
+    text, gaps or dates both take a `const struct NAME_row *`, with a field for each column.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -187,7 +194,7 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     real, end, size = ("float", "f", 4) if dtype == "float32" else ("double", "", 8)
     slope = f"s *= {network.A.dtype.type(network.slope)!s}{end}"
     values = {
-        "name": name, "NAME": name.upper(), "real": real, "inputs": spent.inputs,
+        "name": name, "NAME": name.upper(), "real": real, "inputs": model._scaling.n_features,
         "hidden": len(network.B), "outputs": len(network.b0), "parameters": spent.parameters,
         "bytes": size * spent.parameters, "multiply_adds": spent.multiply_adds,
         "names": comment(getattr(model, "feature_names_in_", ())),
@@ -201,14 +208,31 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     values |= {"include": "\n#include <math.h>\n" if exp else "", "but": " but exp" if exp else ""}
     values["link"] = Template(LINKS[link]).substitute(values, exp=f"exp{end}")
     values |= PLAIN if columns is None else encoding_values(columns, values, end)
+    values |= row_values(model._columns, values, end)
     if not hasattr(model, "classes_"):
         return FILE.substitute(values, declared="", meaning="predictions")
     two = len(model.classes_) == 2
     rule = "above 0 for the second class" if two else "the largest is that of the class"
     meaning = f"decision values; {rule}{comment(model.classes_.tolist())}"
-    declared = f"\n     int {name}_class(const {real} x[{values['inputs']}]);"
+    declared = f"\n     int {name}_class({values['argument']});"
     main = FILE.substitute(values, declared=declared, meaning=meaning)
     return main + CLASS.substitute(values)
+
+
+def row_values(columns: Columns | None, values: dict[str, Any], end: str) -> dict[str, Any]:
+    """How a row is handed over: as an array of numbers, or as a struct."""
+    if columns is None:
+        return {
+            "argument": f"const {values['real']} x[{values['inputs']}]", "passed": "x",
+            "given": f"x  {values['inputs']} raw inputs{values['names']}",
+            "head": HEAD.substitute(values), "row_type": "", "after": "",
+        }  # fmt: skip
+    name = values["name"]
+    given = "row  the columns of the table, in the struct below: include this file, or copy that."
+    return {
+        "argument": f"const struct {name}_row *row", "passed": "row", "given": given,
+        "head": f"static void {name}_network", **table_values(columns, values, end),
+    }  # fmt: skip
 
 
 PLAIN = {
@@ -216,7 +240,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-def encoding_values(columns: Columns, values: dict[str, Any], end: str) -> dict[str, Any]:
+def encoding_values(columns: EncodingArrays, values: dict[str, Any], end: str) -> dict[str, Any]:
     """What an encoding adds to the file."""
     m = len(columns.column)
     parts: dict[str, Any] = {

@@ -18,7 +18,7 @@ import numpy as np
 
 from anmin.encoding import CLIP, FAR
 from anmin.export import (
-    Columns,
+    EncodingArrays,
     Export,
     in_dtype,
     link_of,
@@ -26,6 +26,7 @@ from anmin.export import (
     raw_network,
     register,
 )
+from anmin.export.onnx_columns import ML_OPSET, behind_columns
 from anmin.files import PathLike, open_atomically, write_atomically
 from anmin.network import Network
 
@@ -38,6 +39,8 @@ OPSET, IR_VERSION = 13, 8  # read by every runtime since 2021
 def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
     """Write the network as an ONNX file (opset 13) that takes raw inputs "X", (rows, d).
 
+    For a table with text, gaps or dates there is an input for each column, (rows, 1), of its name:
+    texts, "" for a gap; numbers, NaN for a gap; dates as seconds since 1970, in double precision.
     A regressor gives "y", (rows, n_outputs_). A classifier gives "probabilities", (rows,
     n_classes), and "index", the place in `classes_` of the most likely one.
 
@@ -48,21 +51,30 @@ def to_onnx(model: Any, path: PathLike, dtype: str = "float32") -> None:
     import onnx
     from onnx import helper
 
-    classes = getattr(model, "classes_", None)
-    network = raw_network(model)
-    if classes is not None:
-        network = logits(network, model._temperature)
-    columns = raw_columns(model, dtype)
-    last = "class" if classes is not None else link_of(model)
-    graph = make_graph(in_dtype(network, dtype), columns, dtype, last)
+    graph = onnx_graph(model, dtype)
     opsets = [helper.make_opsetid("", OPSET)]
+    if model._columns is not None:
+        opsets.append(helper.make_opsetid("ai.onnx.ml", ML_OPSET))
     proto = helper.make_model(graph, producer_name="anmin", opset_imports=opsets)
     proto.ir_version = IR_VERSION
-    facts = {"feature_names": getattr(model, "feature_names_in_", None), "classes": classes}
+    names = ("feature_names", "feature_names_in_"), ("classes", "classes_")
+    facts = {name: getattr(model, attribute, None) for name, attribute in names}
     known = {name: json.dumps(v.tolist()) for name, v in facts.items() if v is not None}
     helper.set_model_props(proto, known)
     onnx.checker.check_model(proto, full_check=True)
     write_atomically(path, proto.SerializeToString())
+
+
+def onnx_graph(model: Any, dtype: str) -> Any:
+    """The graph from raw inputs, or from the columns of a table, to the outputs."""
+    classify, network = hasattr(model, "classes_"), raw_network(model)
+    if classify:
+        network = logits(network, model._temperature)
+    last = "class" if classify else link_of(model)
+    graph = make_graph(in_dtype(network, dtype), raw_columns(model, dtype), dtype, last)
+    if model._columns is not None:
+        behind_columns(graph, model._columns, dtype)
+    return graph
 
 
 def logits(network: Network, temperature: float) -> Network:
@@ -73,7 +85,7 @@ def logits(network: Network, temperature: float) -> Network:
     return replace(network, B=temperature * B, b0=temperature * b0)
 
 
-def make_graph(network: Network, columns: Columns | None, dtype: str, link: str) -> Any:
+def make_graph(network: Network, columns: EncodingArrays | None, dtype: str, link: str) -> Any:
     """The graph of the picture above."""
     from onnx import TensorProto, numpy_helper
     from onnx.helper import make_graph, make_node, make_tensor_value_info
@@ -107,7 +119,7 @@ def make_graph(network: Network, columns: Columns | None, dtype: str, link: str)
     return make_graph(nodes, "anmin", inputs, outputs, weights)
 
 
-def encoding_nodes(columns: Columns, layers: dict[str, np.ndarray]) -> tuple[list[Any], str]:
+def encoding_nodes(columns: EncodingArrays, layers: dict[str, np.ndarray]) -> tuple[list[Any], str]:
     """The nodes from X to the columns of an encoding, whose name is the second; see `Encoding`."""
     from onnx.helper import make_node
 
@@ -138,7 +150,8 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     """The network as a `torch.nn.Sequential` on raw inputs: (n, d) → (n, n_outputs_).
 
     A classifier's outputs are its decision values. An encoding is a first layer without weights
-    to train.
+    to train. PyTorch has no text: for a table with text, gaps or dates the module takes
+    `model.encode(X)`.
 
     >>> from anmin import ANMINRegressor
     >>> model = ANMINRegressor(4, lam=1e-3, random_state=0).fit([[-1], [0], [1]], [1, 0, 1])
@@ -150,6 +163,8 @@ def to_torch(model: Any, dtype: str = "float32") -> torch.nn.Sequential:
     hidden, output = linear(network.A[1:], network.A[0]), linear(network.B, network.b0)
     act = nn.LeakyReLU(network.slope) if network.slope else nn.ReLU()
     layers, link = [hidden, act, output], link_of(model)
+    if model._columns is not None:
+        columns = None
     if columns is None and link == "identity":
         return nn.Sequential(*layers)
     from anmin.export.torch_encoding import LINKS, EncodedColumns
@@ -175,7 +190,8 @@ def write_program(model: Any, path: PathLike, dtype: str = "float32") -> None:
     import torch
 
     module = to_torch(model, dtype)
-    example = torch.zeros(2, model.n_features_in_, dtype=getattr(torch, dtype))
+    d = model.n_features_in_ if model._columns is None else model._scaling.n_inputs
+    example = torch.zeros(2, d, dtype=getattr(torch, dtype))
     shapes = ({0: torch.export.Dim("rows")},)
     program = torch.export.export(module, (example,), dynamic_shapes=shapes)
     with open_atomically(path) as file:

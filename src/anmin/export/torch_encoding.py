@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 
 from anmin.encoding import CLIP, FAR
-from anmin.export import Columns
+from anmin.export import EncodingArrays
 
 
 class EncodedColumns(torch.nn.Module):
     """(n, d) → (n, d + m): clipped inputs and hinges, with buffers that stay as they are."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: EncodingArrays) -> None:
         super().__init__()
         for name in ("centre", "scale", "column", "low", "width"):
             self.register_buffer(name, torch.tensor(getattr(columns, name)))

@@ -27,6 +27,7 @@ from anmin.inspect.intervals import Intervals
 from anmin.inspect.report import Report
 from anmin.losses import SQUARED
 from anmin.model_file import values
+from anmin.model_file.stored_columns import column_facts, read_columns
 from anmin.model_file.values import number, read_table
 from anmin.network import Network
 from anmin.solvers import SOLVERS
@@ -86,6 +87,7 @@ def save_model(model: Any, path: PathLike, extra: Facts | None = None) -> None:
         arrays["distances"] = model._distances.values
     facts = target_facts(model)  # an error, where a file cannot hold them
     facts |= {"parameters": keep_parameters(model, arrays), "extra": extra} | result_facts(model)
+    facts |= column_facts(model._columns, arrays)
     files.write_atomically(path, files.pack(facts, arrays))
 
 
@@ -102,6 +104,7 @@ def result_facts(model: Any) -> Facts:
         "path": values.table(model.path_, PathStep),
         "report": None if model._report is None else model._report.as_dict(),
         "skipped": getattr(model, "n_skipped_", None),
+        "importances": [*map(float, getattr(model, "feature_importances_", ()))],
         "feature_names": list(map(str, getattr(model, "feature_names_in_", ()))),
     }
 
@@ -187,7 +190,9 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     model._adopt(Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path), scaling)
     report = facts.get("report", "missing")
     model._report = None if report is None else values.read_record(report, "report", Report)
-    read_names(model, facts, scaling.n_features)
+    model._columns = read_columns(facts, arrays, scaling.n_features)
+    d = scaling.n_features if model._columns is None else len(model._columns.columns)
+    read_names(model, facts, d)
     read_target(model, facts, len(network.b0))
     model._intervals = read_intervals(network, arrays)
     model._distances = read_distances(network, arrays)
@@ -269,6 +274,7 @@ def read_names(model: Any, facts: Facts, d: int) -> None:
     if skipped is not None:
         require(natural(skipped), "its number of skipped rows is not a whole number")
         model.n_skipped_ = skipped
+    values.read_importances(model, facts.get("importances"), d)
     names: Any = facts.get("feature_names")
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good, "its feature names are not strings")

@@ -36,7 +36,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, Loss):
         return encode_loss(value)["loss_function"]
     if isinstance(value, (list, tuple, np.ndarray)):
-        return {"list": [encode_scalar(v) for v in value]}
+        return {"list": [encode_scalar(each) for each in np.asarray(value).tolist()]}
     return encode_scalar(value)
 
 
@@ -200,3 +200,13 @@ def number(facts: Facts, name: str) -> float:
     value: Any = facts.get(name)
     require(type(value) in (int, float), f"its {name} is not a number")
     return float(value)
+
+
+def read_importances(model: Any, found: Any, d: int) -> None:
+    """Set the importances of d inputs, which older files and interrupted fits do not have."""
+    if found is None or found == []:
+        return
+    good = isinstance(found, list) and len(found) == d
+    good = good and all(type(v) in (int, float) and v >= 0 for v in found)
+    require(good, f"its importances are not {d} numbers")
+    model.feature_importances_ = np.array(found, dtype=np.float64)

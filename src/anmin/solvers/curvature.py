@@ -52,10 +52,10 @@ INEXACT = Effort(12, 0.2)  # for a damped step: H is a model, and more of it buy
 
 
 class CurvatureRows:
-    """The rows that curvature is measured on, in single precision."""
+    """The rows that curvature is measured on, in single precision; all rows, or some."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, whole: bool = False) -> None:
+        self.source, self.whole = source, whole
         self.backend: Backend = source.backend
 
     @cached_property
@@ -159,7 +159,9 @@ class ProductCurvature:
         self.rows, self.A = rows, be.asarray(point.A)
         at = weighing(rows, point, problem)
         if at is None:
-            sums = rows.source.reduce(OutputPass(self.A, problem.slope))
+            sums = point.sums
+            if not rows.whole:
+                sums = rows.source.reduce(OutputPass(self.A, problem.slope))
             n, root = sums.n, output_root(be, sums.StS, sums.n, problem.lam) if project else None
         else:
             work = rows.source.reduce(WorkingPass(self.A, at.W, problem.slope, at.objective))

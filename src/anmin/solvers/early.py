@@ -15,7 +15,7 @@ from anmin.history import Step
 from anmin.network import Network
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Search
-from anmin.sources.draws import Part, random_folds
+from anmin.sources.draws import Beside, Part
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
@@ -50,27 +50,37 @@ class EarlyStopping:
 def hold_out(
     problem: Problem, search: Search, rng: np.random.RandomState
 ) -> tuple[Problem, Search, EarlyStopping]:  # fmt: skip
-    """The problem without some rows, the search among the others, and the judge on those."""
+    """The problem without some rows, the search among the others, and the judge on those.
+
+    They are those of the first split, where splits were given.
+    """
     n = len(problem.source)
-    folds = random_folds(n, search.fraction, 1, rng)
+    folds = search.splits or problem.source.raw.groups().folds(search.fraction, 1, rng)
     if not folds:
-        raise ValueError("early_stopping holds rows out and needs two or more; got one row.")
+        raise ValueError("early_stopping holds rows out and needs two different ones; got one row.")
     train, out = folds[0]
     judge = EarlyStopping(replace(problem, source=problem.source.part(out)))
+    if isinstance(out, Beside):
+        return problem, search, judge
     part = replace(problem, source=problem.source.part(train))
-    return part, within(search, train, n), judge
+    search = within(search, train, n)
+    if search.splits == []:  # lam is chosen on the same rows
+        part.source.raw.judge = judge.source.raw
+        search = replace(search, splits=[(np.arange(len(part.source)), Beside())])
+    return part, search, judge
 
 
 def within(search: Search, train: Part, n: int) -> Search:
     """A search whose splits, where they were given, are among the rows `train` of n."""
     if search.splits is None:
         return search
-    rows = train if isinstance(train, np.ndarray) else train(0, n)
+    assert isinstance(train, np.ndarray)  # as the splits are
     place = np.full(n, -1)
-    place[rows] = np.arange(len(rows))
+    place[train] = np.arange(len(train))
 
     def inside(part: Part) -> np.ndarray:
-        found = place[part if isinstance(part, np.ndarray) else part(0, n)]
+        assert isinstance(part, np.ndarray)
+        found = place[part]
         return found[found >= 0]
 
     splits = [(inside(fit), inside(judge)) for fit, judge in search.splits]

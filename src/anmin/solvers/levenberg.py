@@ -16,6 +16,7 @@ from anmin.solvers.problem import Point, Problem, gradient
 from anmin.sources.draws import draw
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
+ROUGH = 4000  # on the penalty path, and from its end
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there
 FACTOR = 3.0  # between neighbouring dampings
 TRIES = 6  # dampings that may improve on each other in a step: cheap where H is formed
@@ -30,12 +31,15 @@ class Descent:
     ) -> None:
         n, p, _ = problem.source.shape
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
+        if rough:
+            enough = min(enough, ROUGH)
         fast = problem.backend.single()
-        if n > 1.5 * enough:
+        whole = n <= 1.5 * enough
+        if not whole:
             source = problem.source.take(draw(n, enough, rng), fast)
         else:
             source = problem.source.using(problem.backend if n <= SMALL else fast)
-        self.problem, self.rows = problem, CurvatureRows(source)
+        self.problem, self.rows = problem, CurvatureRows(source, whole)
         self.rough = rough
         self.known: tuple[Array, Array] | None = None
 

@@ -27,13 +27,12 @@ from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
-from anmin.sources.draws import random_folds
 from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-9  # penalty at which the path ends
-STEPS, TOL = 8, 1e-3  # damped steps at each penalty
+TOL = 1e-3  # gain of the damped steps at a penalty that is too little
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 3  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
@@ -42,6 +41,7 @@ FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-9  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
+REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
 ALIKE = 0.97  # cosine between neurons that are the same
@@ -127,14 +127,20 @@ def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) ->
     return float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
 
 
-def held_out_parts(n: int, search: Search, n_init: int, rng: np.random.RandomState) -> Splits:
-    """The splits that were given, or as many random ones as n rows call for and can be afforded."""
+def held_out_parts(
+    source: Source, search: Search, n_init: int, rng: np.random.RandomState
+) -> Splits:  # fmt: skip
+    """The splits that were given, or as many random ones as the rows call for and can be afforded.
+
+    Copies of a row stay together, and count once.
+    """
     if search.splits is not None:
-        return search.splits
+        return [*search.splits]
     affordable = max(1.0, PATH_SHARE * search.max_iter / FULL_PATH)
-    wanted = max(FOLDS if n < FEW else 1, n_init, search.n_networks)
+    groups = source.raw.groups()
+    wanted = max(FOLDS if groups.count < FEW else 1, n_init, search.n_networks)
     folds = search.folds or int(min(wanted, affordable))
-    return random_folds(n, search.fraction, folds, rng)
+    return groups.folds(search.fraction, folds, rng)
 
 
 def walk(
@@ -158,7 +164,7 @@ def walk(
             point = here.point(point.A, point.sums, point.W)
             point = grow(here, point, room, start.rng)
             if point.A.shape[1]:
-                stop = Stop(STEPS, TOL)
+                stop = Stop(view.steps, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)
@@ -207,7 +213,7 @@ def refit(
         for problem, point in starts:
             if point.A.shape[1]:
                 descent = Descent(problem, point.A.shape[1], rng)
-                stop, stage = Stop(3 * STEPS), Stage("refit", "part")
+                stop, stage = Stop(REFIT), Stage("refit", "part")
                 found.append((problem, (yield from descend(descent, point, stop, stage))))
     except Spent as ended:
         found += [] if ended.visit is None else [(problem, ended.visit.point)]

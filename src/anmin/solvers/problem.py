@@ -47,8 +47,15 @@ class Problem:
     def forms_matrix(self, h: int, limit: int) -> bool:
         """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
         if self.linear_solver == "auto":
-            return h * self.source.shape[1] <= limit
+            looked_up = self.backend.looks_up and self.source.scaling.hinges is not None
+            return h * self.source.shape[1] <= limit and not looked_up
         return self.linear_solver == "cholesky"
+
+    @property
+    def side_by_side(self) -> int:
+        """Networks that may be worked on at a time: a core each, where the rows are in memory."""
+        raw = self.source.raw
+        return 1 if raw.streamed or raw.remote else self.backend.side_by_side
 
     @property
     def backend(self) -> Backend:

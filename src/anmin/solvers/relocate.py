@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anmin.backends import NumpyBackend
+from anmin.backends.compiled import kernels
 from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
@@ -25,15 +26,22 @@ def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomSt
     """
     D = rng.standard_normal((X.shape[1] - 1, k))
     D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
-    along = (X[:, 1:] @ D) / X[:, :1]  # (n, k)
-    level = rng.uniform(size=k)
-    order = along.argsort(axis=0)
-    reached = odds[order].cumsum(axis=0)
-    row = (reached < level * reached[-1]).sum(axis=0)
-    sorted_along = np.take_along_axis(along, order, axis=0)
-    through = sorted_along[row, np.arange(k)]
+    along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
+    through = reached(along, odds, rng.uniform(size=k))
     # A hair before the row, so that rounding does not decide whether it fires.
-    return np.vstack([1e-6 * (sorted_along[-1] - sorted_along[0]) - through, D])
+    return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
+
+
+def reached(along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """For each row of `along` (k, n) the value up to which a share `level` of the odds lies."""
+    compiled = kernels()
+    if compiled is not None:
+        return compiled.place(along, odds, level)
+    order = along.argsort(axis=1)
+    so_far = odds[order].cumsum(axis=1)
+    row = (so_far < level[:, None] * so_far[:, -1:]).sum(axis=1)
+    k = np.arange(len(along))
+    return along[k, order[k, row]]
 
 
 def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
@@ -45,8 +53,9 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     n = len(problem.source)
     rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
-    batch = problem.source.rows(rows)
-    return problem.backend.to_numpy(batch.X), problem.backend.to_numpy(batch.Y)
+    batch, be = problem.source.rows(rows), problem.backend
+    X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
+    return CPU.double(X), be.to_numpy(batch.Y)
 
 
 def working_rows(

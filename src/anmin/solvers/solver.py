@@ -7,7 +7,7 @@ budgets, callbacks and progress from the engine, like ours (docs/extend/solver.m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -30,7 +30,11 @@ class Start:
     rng: np.random.RandomState
     A: np.ndarray | None = None  # the first hidden layer, where it was given
     point: Point | None = None  # the end of the penalty path, where there was one
-    relocations: int = 2  # in a row without a gain that end a fit from there
+    view: View | None = None  # and how the inputs were looked at there
+
+    def apart(self) -> Start:
+        """The same with random numbers of its own, for what runs side by side."""
+        return replace(self, rng=np.random.RandomState(self.rng.randint(2**31)))
 
 
 @dataclass(frozen=True, slots=True)

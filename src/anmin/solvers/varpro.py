@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -84,7 +85,10 @@ class VarPro(Solver):
             yield first(problem, start.point)
             if start.point.A.shape[1]:
                 descent = Descent(problem, start.point.A.shape[1], start.rng, rough=True)
-                yield from self.improve(descent, start.point, ALL, start.relocations, start.rng)
+                relocations, steps = 2, inf
+                if start.view is not None:
+                    relocations, steps = start.view.relocations, start.view.last
+                yield from self.improve(descent, start.point, ALL, relocations, start.rng, steps)
             return Conclusion(Status.CONVERGED)
         A = start.A
         if A is None:
@@ -112,12 +116,12 @@ class VarPro(Solver):
 
     def improve(
         self, descent: Descent, point: Point, stage: Stage, patience: int,
-        rng: np.random.RandomState,
+        rng: np.random.RandomState, steps: float = inf,
     ) -> Moves[Point]:  # fmt: skip
         """Descend, let the linear model compete, also where the budget is spent, then explore."""
         problem, h, spent = descent.problem, point.A.shape[1], None
         try:
-            point = yield from descend(descent, point, Stop(tol=self.tol), stage)
+            point = yield from descend(descent, point, Stop(steps, self.tol), stage)
         except Spent as ended:
             point, spent = ended.best or point, ended.status
         A = linear_start(problem, h)

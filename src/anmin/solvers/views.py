@@ -15,6 +15,7 @@ the others dear. It is a group penalty on the inputs, reweighted along the path.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from anmin.encoding import Encoding
 from anmin.sources import Scaling, Source
 from anmin.sources.draws import draw
 
+STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows
 HINGES = 16  # of an input, at most
 ENCODED = 50_000  # rows that an encoding is fitted to
 
@@ -36,6 +38,8 @@ class View:
     mix: float = 0.0
     floor: float = 0.05
     relocations: int = 2  # in a row without a gain that end the last stage
+    steps: int = 8  # damped ones at each penalty
+    last: float = inf  # damped ones on all rows
 
     def stretched(self, s: np.ndarray) -> Scaling:
         """The scaling with column j times s_j."""
@@ -67,7 +71,7 @@ def encoded_views(
 
     def view(encoding: Encoding, relocations: int, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
-        return View(scaling, encoding.inputs, power, relocations=relocations)
+        return View(scaling, encoding.inputs, power, 0.0, 0.05, relocations, STEPS, LAST)
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]
@@ -75,5 +79,5 @@ def encoded_views(
     views = [view(hinged.without_hinges(), relocations=2)]
     if len(hinged.column):
         mild = view(hinged, relocations=0, power=0.5)
-        views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.2)]
+        views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.1)]
     return views

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anmin.columns import Columns
 from anmin.sources.arrays import ArraySource, BatchSource, MappedRows, counting_rows
 from anmin.sources.batch import Batch, Kernel, Source, batch_rows
 from anmin.sources.chunk import Chunk, Origin
@@ -76,7 +77,9 @@ def open_source(X: Any, y: Any, sample_weight: Any) -> RawSource | None:
     return kind(X, y, sample_weight)  # type: ignore[call-arg]
 
 
-def predict_source(function: Function, X: Any, names: Sequence[str] | None, d: int) -> Any:
+def predict_source(
+    function: Function, X: Any, names: Sequence[str] | None, d: int, columns: Columns | None = None
+) -> Any:
     """function(X) for the d columns `names` of a source: an array, or a lazy Dask array.
 
     Where a source leaves bad rows out, their predictions are NaN, so that all others stay in
@@ -84,6 +87,8 @@ def predict_source(function: Function, X: Any, names: Sequence[str] | None, d: i
     """
     kind = wrapper(X)
     source = X if kind is None else kind.of_inputs(X)
+    if columns is not None:
+        source = source.with_columns(columns)
     return source.predict(function, names, d)
 
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.sources.chunk import Chunk
-from anmin.sources.draws import Part
+from anmin.sources.draws import Beside, Part
+from anmin.sources.hinged import Hinges, hinged_rows
 from anmin.sources.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -163,13 +164,14 @@ class Source:
 
     def _prepare(self, chunk: Chunk, start: int) -> Batch:
         """Raw rows as a batch."""
-        backend, n = self.backend, len(chunk)
-        scaling = self.scaling.on(backend)
+        backend, n, hinges = self.backend, len(chunk), self._hinges
+        plain = self.scaling if hinges is None else self.scaling.without_hinges()
+        scaling = plain.on(backend)
         roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
-        X, Y = backend.empty(n, self.shape[1]), backend.empty(n, self.shape[2])
+        X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(n, self.shape[2])
 
         def part(some: slice) -> None:
-            Z = backend.double(self.scaling.encoded(chunk.X[some]))
+            Z = backend.double(plain.encoded(chunk.X[some]))
             X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
             if roots is not None:
@@ -178,7 +180,14 @@ class Source:
                 Y[some] *= root
 
         backend.each_block(part, n)
-        return Batch(X, Y, start)
+        if hinges is None:
+            return Batch(X, Y, start)
+        return Batch(hinged_rows(chunk.X, X, hinges), Y, start)  # type: ignore[arg-type]
+
+    @cached_property
+    def _hinges(self) -> Hinges | None:
+        """How hinges are scaled, where products with them go through tables."""
+        return self.scaling.hinges if self.backend.looks_up else None
 
     def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
         """Some of the rows, in memory; with another backend if one is given."""
@@ -187,7 +196,9 @@ class Source:
 
     def part(self, part: Part) -> Source:
         """Some of the rows, where they live: by their numbers, or by a rule."""
-        return self.raw.part(part).prepared(self.scaling, self.backend, self.batch_size)
+        raw = self.raw.judge if isinstance(part, Beside) else self.raw.part(part)
+        assert raw is not None, "a source without rows beside its own was asked for them"
+        return raw.prepared(self.scaling, self.backend, self.batch_size)
 
     def using(self, backend: Backend) -> Source:
         """The same rows in the arithmetic of another backend."""

@@ -70,6 +70,7 @@ class DaskSource(RawSource):
         from dask.delayed import delayed
 
         super().__init__(bad_rows)
+        refuse_text_columns(X)
         self.X, self.names, self.flat = X, column_names(X), np.ndim(y) == 1
         self.inputs_only = y is None
         parts = [partitions(*given, X) for given in (("X", X), ("y", y), ("weight", weight))]
@@ -137,6 +138,11 @@ class DaskSource(RawSource):
         ]
         return other
 
+    def keys(self) -> np.ndarray:
+        found = self.total(worker.all_keys)
+        assert found is not None
+        return found.X[:, 0]
+
     def on(self, device: str) -> DaskSource:
         other = copy(self)
         other.device = device
@@ -177,6 +183,19 @@ class SpreadRows(Source):
         if 8 * n * (p + q) <= FEW:
             return self.take(np.arange(n), backend)
         return super().using(backend)
+
+
+def refuse_text_columns(X: Any) -> None:
+    """An error that names the columns of a dataframe that hold no numbers."""
+    kinds = getattr(X, "dtypes", None)
+    if kinds is None or not hasattr(X, "columns"):
+        return
+    words = ("string", "str", "category", "datetime", "timestamp", "dictionary")
+    if texts := [name for name in X.columns if str(kinds[name]).startswith(words)]:
+        raise ValueError(
+            f"the columns {texts!r:.200} of the dataframe hold text or dates; Dask rows must be "
+            "numbers: drop or encode them, or fit to Parquet files: anmin.sources.ParquetSource."
+        )
 
 
 def partitions(name: str, rows: Any, X: Any) -> list[Any]:

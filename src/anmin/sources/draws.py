@@ -1,26 +1,40 @@
-"""Random rows, by their number.
+"""Random rows, by their number, and folds that keep copies of a row together.
 
-Draws and folds depend on the number of rows and on the seed, never on how the rows are stored or
-cut into chunks. Up to `TABLE` rows they come from a shuffled table of numbers; beyond it no
-table is made: a draw repeats until it has enough different numbers, and the fold of row i is
-read off the i-th output of a counter-based generator.
+Draws depend on the number of rows and on the seed, folds also on which rows are equal, never on how
+the rows are stored or cut into chunks. Up to `TABLE` rows folds come from a shuffled table of
+groups, where a group is a row with its copies: held out they say nothing about new rows while
+a copy stays among the others, and a row that comes twice is to count as a row of weight two.
+Beyond it no table is made: a draw repeats until it has enough different numbers, and the fold of a
+row is read off its content.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from anmin.sources.chunk import Chunk
+
 TABLE = 2**20
+BLOCK = 4096  # rows whose keys are made at a time
 
 
 class Keep(Protocol):
     """Which rows belong to a part."""
 
-    def __call__(self, first: int, n: int) -> np.ndarray:
-        """Places, from 0 to n − 1, of those among the n rows from number `first` on."""
+    def __call__(self, first: int, chunk: Chunk) -> np.ndarray:
+        """Places in the chunk of those among its rows, the first of which has number `first`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The rows that a source has beside its own, to judge on; none of its own."""
+
+    def __call__(self, first: int, chunk: Chunk) -> np.ndarray:  # noqa: ARG002
+        return np.empty(0, dtype=np.int64)
 
 
 Part = np.ndarray | Keep  # row numbers, or a rule for them
@@ -46,30 +60,53 @@ def draw(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
             return np.sort(drawn[first[:k]])
 
 
+def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
+    """64 random bits for each row: the same for equal X and Y, else others.
+
+    >>> import numpy as np
+    >>> from anmin.sources.chunk import Chunk
+    >>> from anmin.sources.draws import keys
+    >>> a, b, c = keys(Chunk(np.array([[1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]), np.zeros((3, 1))))
+    >>> bool(a == b), bool(a == c)
+    (True, False)
+    """
+    factor = np.random.Philox(key=seed).random_raw(sum(chunk.width)) | np.uint64(1)
+    found = np.empty(len(chunk), dtype=np.uint64)
+    for i in range(0, len(found), BLOCK):
+        rows = slice(i, i + BLOCK)
+        V = np.hstack([chunk.X[rows], chunk.Y[rows]], dtype=np.float64) + 0.0  # −0 is 0
+        found[rows] = mixed(mixed(V.view(np.uint64)) * factor).sum(axis=1)
+    return mixed(found)
+
+
+def mixed(bits: np.ndarray) -> np.ndarray:
+    """Every bit of the result depends on all bits, and different numbers stay different."""
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio
+    return bits ^ (bits >> np.uint64(29))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The rows of these numbers, in order; one that comes twice counts twice."""
 
     rows: np.ndarray
 
-    def __call__(self, first: int, n: int) -> np.ndarray:
-        begin, end = np.searchsorted(self.rows, [first, first + n])
+    def __call__(self, first: int, chunk: Chunk) -> np.ndarray:
+        begin, end = np.searchsorted(self.rows, [first, first + len(chunk)])
         return self.rows[begin:end] - first
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The k-th share of all rows, or all but it: row i by the i-th output of a generator."""
+    """The k-th share of all rows, or all but it, by the keys of the rows."""
 
     seed: int
     share: float
     k: int
     inside: bool
 
-    def __call__(self, first: int, n: int) -> np.ndarray:
-        stream = np.random.Philox(key=self.seed)
-        stream.advance(first // 4)  # four outputs a count
-        u = stream.random_raw(n + first % 4)[first % 4 :] / 2.0**64
+    def __call__(self, first: int, chunk: Chunk) -> np.ndarray:  # noqa: ARG002
+        u = keys(chunk, self.seed) / 2.0**64
         return np.flatnonzero((np.floor(u / self.share) == self.k) == self.inside)
 
 
@@ -78,25 +115,39 @@ def rule(part: Part) -> Keep:
     return Chosen(np.sort(part)) if isinstance(part, np.ndarray) else part
 
 
-def random_folds(
-    n: int, share: float, folds: int, rng: np.random.RandomState
-) -> list[tuple[Part, Part]]:
-    """Up to `folds` times another share of the rows held out: the others, and those.
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows together with their copies; `of_row` is None where the rows are too many for a table."""
 
-    >>> import numpy as np
-    >>> from anmin.sources.draws import random_folds
-    >>> [(train, out)] = random_folds(10, 0.2, 1, np.random.RandomState(0))
-    >>> len(train), len(out)
-    (8, 2)
-    """
-    if n > TABLE:
-        seed, most = int(rng.randint(2**31)), max(1, int(1 / share))
-        return [
-            (Fold(seed, share, k, False), Fold(seed, share, k, True))
-            for k in range(min(folds, most))
-        ]
-    size = max(1, min(round(share * n), n - 1))
-    part = np.empty(n, dtype=int)
-    part[rng.permutation(n)] = np.arange(n) // size
-    folds = min(folds, part.max() + 1 if n > 1 else 0)
-    return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]
+    count: int
+    of_row: np.ndarray | None
+
+    @classmethod
+    def of(cls, keys: np.ndarray) -> Groups:
+        """Groups of equal keys, numbered in the order in which they first come."""
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        return cls(len(first), np.argsort(np.argsort(first))[group])
+
+    def folds(
+        self, share: float, folds: int, rng: np.random.RandomState
+    ) -> list[tuple[Part, Part]]:  # fmt: skip
+        """Up to `folds` times another share of the rows held out: the others, and those.
+
+        >>> import numpy as np
+        >>> from anmin.sources.draws import Groups
+        >>> [(train, out)] = Groups.of(np.arange(10)).folds(0.2, 1, np.random.RandomState(0))
+        >>> len(train), len(out)
+        (8, 2)
+        """
+        m = self.count
+        if self.of_row is None:
+            seed, most = int(rng.randint(2**31)), max(1, int(1 / share))
+            return [
+                (Fold(seed, share, k, False), Fold(seed, share, k, True))
+                for k in range(min(folds, most))
+            ]
+        size = max(1, min(round(share * m), m - 1))
+        part = np.empty(m, dtype=int)
+        part[rng.permutation(m)] = np.arange(m) // size
+        folds, part = min(folds, part.max() + 1 if m > 1 else 0), part[self.of_row]
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(folds)]

@@ -21,9 +21,10 @@ from typing import Any, Self
 import numpy as np
 
 from anmin.backends import Backend
+from anmin.columns import Columns
 from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
-from anmin.sources.draws import Keep, Part, rule
+from anmin.sources.draws import TABLE, Groups, Keep, Part, keys, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
 
 Function = Callable[[np.ndarray], np.ndarray]  # (n, d) → (n, q)
@@ -37,6 +38,7 @@ class RawSource:
     streamed = True  # whether rows are read anew in each pass
     remote = False  # whether workers elsewhere do the arithmetic
     weight_unit = 1.0  # by which weights are divided
+    judge: RawSource | None = None  # rows beside these, to judge on and never to train on
 
     def __init__(self, bad_rows: str = "error") -> None:
         if bad_rows not in ("error", "skip"):
@@ -55,6 +57,21 @@ class RawSource:
         if have and wanted and have != wanted:
             raise ValueError(f"{self!r} has the columns {have}; the model expects {wanted}.")
         return self.chunks()
+
+    def fit_columns(self, categorical: Any) -> Columns | None:
+        """How text and dates become numbers, from now on; None where all are numbers."""
+        if categorical is None or isinstance(categorical, str):
+            return None
+        raise ValueError(
+            f"categorical_features needs a frame in memory or Parquet files; got {self!r}."
+        )
+
+    def with_columns(self, columns: Columns) -> Self:  # noqa: ARG002
+        """The same source, whose rows are made numbers by a model's columns."""
+        raise ValueError(
+            f"the model was fitted to a table with text, gaps or dates; {self!r} holds numbers "
+            "only. Predict for a frame, a part at a time, or from files."
+        )
 
     @classmethod
     def wraps(cls, X: object) -> bool:  # noqa: ARG003
@@ -142,6 +159,15 @@ class RawSource:
         """The rows that belong to `part`."""
         return SelectedRows(self, rule(part))
 
+    def groups(self, most: float = TABLE) -> Groups:
+        """Which rows are copies of others, for up to so many rows."""
+        n = self.tally()[0]
+        return Groups(n, None) if n > most else Groups.of(self.keys())
+
+    def keys(self) -> np.ndarray:
+        """A number for each row, that equal rows share."""
+        return np.concatenate([keys(chunk) for chunk in ahead(self.read())])
+
     def on(self, device: str) -> RawSource:  # noqa: ARG002
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
@@ -175,7 +201,7 @@ def selected(chunks: Iterator[Chunk], keep: Keep) -> Iterator[Chunk]:
     """The rows that `keep` wants."""
     first = 0
     for chunk in chunks:
-        yield chunk.select(keep(first, len(chunk)))
+        yield chunk.select(keep(first, chunk))
         first += len(chunk)
 
 
@@ -203,7 +229,7 @@ class ArrayRows(RawSource):
         return ArrayRows(self.chunk.select(rows))
 
     def part(self, part: Part) -> ArrayRows:
-        return self.gather(part if isinstance(part, np.ndarray) else part(0, len(self.chunk)))
+        return self.gather(part if isinstance(part, np.ndarray) else part(0, self.chunk))
 
 
 class SelectedRows(RawSource):

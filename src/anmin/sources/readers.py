@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from glob import glob
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from anmin.columns import Columns, Table
 from anmin.sources.chunk import Chunk, Origin, floats, refuse_duplicates
 from anmin.sources.raw import RawSource
 
 READ = 2**16  # rows read at a time from Parquet
 BLOCK = 2**23  # bytes read at a time from CSV
+SAMPLE = 50_000  # rows that levels and gaps are known from
+MANY = 10  # rows of text and nothing else that make a column one of text
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Piece = tuple[Any, str, int]  # a record batch, where it comes from, its first row's number there
 
@@ -25,6 +29,7 @@ class FileSource(RawSource):
     """Rows of one or more files with named columns; files are read in the order of their names."""
 
     suffix = ""  # of the files in a folder
+    made: Columns | None = None  # how text and dates become numbers, where there are some
 
     def __init__(
         self, path: Paths, target: str | Sequence[str] = "y", columns: Sequence[str] | None = None,
@@ -72,7 +77,8 @@ class FileSource(RawSource):
 
     def tables(self, d: int, columns: list[str]) -> Iterator[tuple[Chunk, Origin]]:
         """Some columns of all files as numbers, the first d as X, column-major."""
-        w = len(columns) > d and len(self.weights)
+        w, made = len(columns) > d and len(self.weights), self.made
+        names = columns if made is None else [*made.made, *columns[d:]]
         for path in self.paths:
             header = self.header(path)
             missing = [name for name in columns if name not in header]
@@ -82,11 +88,21 @@ class FileSource(RawSource):
                 )
             refuse_duplicates(path, [name for name in header if name in columns])
             for batch, label, first in self.pieces(path, columns):
-                table = np.empty((len(columns), len(batch)))
-                for row, name in zip(table, columns, strict=True):
+                numbers = columns if made is None else columns[d:]
+                table = np.empty((len(numbers), len(batch)))
+                for row, name in zip(table, numbers, strict=True):
                     row[:] = column_floats(batch.column(name))
-                X, Y, weight = np.split(table.T, [d, len(columns) - w], axis=1)
-                yield Chunk(X, Y, weight[:, 0] if w else None), Origin(label, first, columns)
+                    refuse_text(label, name, row, batch)
+                V = table.T
+                if made is not None:
+                    V = np.hstack([matrix(made, batch, columns[:d]), V])
+                X, Y, weight = np.split(V, [V.shape[1] - len(columns) + d, V.shape[1] - w], axis=1)
+                yield Chunk(X, Y, weight[:, 0] if w else None), Origin(label, first, names)
+
+    def with_columns(self, columns: Columns) -> Self:
+        found = copy(self)
+        found.made = columns
+        return found
 
 
 def files(path: Paths, suffix: str) -> list[str]:
@@ -103,6 +119,30 @@ def files(path: Paths, suffix: str) -> list[str]:
     if not found:
         raise FileNotFoundError(f"There is no file {text!r}, and no file that matches it.")
     return found
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers."""
+    types = pyarrow("pyarrow").types
+    tests = types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null
+    return any(test(kind) for test in tests)
+
+
+def matrix(columns: Columns, batch: Any, names: list[str]) -> np.ndarray:
+    """The numbers that columns make of a record batch."""
+    return columns.matrix(pyarrow("pyarrow").Table.from_batches([batch]).select(names))
+
+
+def refuse_text(label: str, name: str, numbers: np.ndarray, batch: Any) -> None:
+    """An error about a column of text, where many rows of it have been read."""
+    column = batch.column(name)
+    text = not is_number(column.type) and len(batch) >= MANY and not column.null_count
+    if not text or not np.isnan(numbers).all():
+        return
+    raise ValueError(
+        f"{label}: the column {name!r} holds {column[0].as_py()!r:.40} and no number. Text is "
+        "taken from Parquet files and frames in memory; here leave the column out: columns=[…]."
+    )
 
 
 def column_floats(column: Any) -> np.ndarray:
@@ -165,6 +205,28 @@ class ParquetSource(FileSource):
             return parquet.ParquetFile(path, pre_buffer=False)
         except pa.ArrowInvalid as error:
             raise ValueError(f"{path} is not a Parquet file: {error}") from error
+
+    def fit_columns(self, categorical: Any) -> Columns | None:
+        """From the first rows: the types of the columns decide, or the names in `categorical`."""
+        names, self.made = list(self.names), None
+        for known in ("measured", "counted"):  # of other columns, in a fit before
+            self.__dict__.pop(known, None)
+        with self.open(self.paths[0]) as file:
+            kinds = [file.schema_arrow.field(name).type for name in names]
+        named = categorical is not None and not isinstance(categorical, str)
+        if not named and all(is_number(kind) for kind in kinds):
+            return None
+        sample: list[Any] = []
+        for path in self.paths:
+            for batch, _, _ in self.pieces(path, names):
+                sample.append(batch)
+                if sum(map(len, sample)) >= SAMPLE:
+                    break
+        rows = pyarrow("pyarrow").Table.from_batches(sample).select(names).slice(0, SAMPLE)
+        table = Table.of(rows, categorical)
+        none = np.empty((len(rows), 0))  # no targets: their means would be those of these rows
+        self.made = None if table is None else Columns.fit(table, none, None)[0]
+        return self.made
 
     def pieces(self, path: str, columns: list[str]) -> Iterator[Piece]:
         first = 0

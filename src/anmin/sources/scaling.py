@@ -24,6 +24,7 @@ from anmin.backends.threads import usable_cores
 from anmin.encoding import Encoding
 from anmin.network import Network
 from anmin.sources.chunk import Chunk, in_batches
+from anmin.sources.hinged import Hinges
 
 BLOCK = 4096  # rows at a time: they stay in the cache
 BATCH = 16 * BLOCK
@@ -218,6 +219,19 @@ class Scaling:
         x = Moments.of(encoding(X), weight)
         scale = np.where(x.deviation > x.rounding + 1e-9, x.deviation, 1.0) / encoding.share()
         return replace(self, x_mean=x.mean, x_scale=scale, encoding=encoding)
+
+    @property
+    def hinges(self) -> Hinges | None:
+        """How the hinges of the encoding are scaled; None where there are none."""
+        if self.encoding is None or not len(self.encoding.column):
+            return None
+        return Hinges.of(self.encoding, self.x_mean, self.x_scale)
+
+    def without_hinges(self) -> Scaling:
+        """The same on the clipped inputs alone."""
+        assert self.encoding is not None
+        d, encoding = len(self.encoding.centre), self.encoding.without_hinges()
+        return replace(self, x_mean=self.x_mean[:d], x_scale=self.x_scale[:d], encoding=encoding)
 
     def targets(self, Y: Array) -> Array:
         """Raw Y as the network is to predict it: (n, q)."""

@@ -17,7 +17,7 @@ import numpy as np
 from anmin.backends import NumpyBackend, get_backend
 from anmin.sources.batch import Kernel, S
 from anmin.sources.chunk import Chunk, checked, chunk_of
-from anmin.sources.draws import Keep
+from anmin.sources.draws import Keep, keys
 from anmin.sources.raw import ArrayRows, Function
 from anmin.sources.scaling import Scaling
 
@@ -57,11 +57,16 @@ def added(parts: list[Any]) -> Any:
 
 def some_rows(chunk: Chunk, keep: Keep, first: int) -> Chunk:
     """The rows of a part, in a partition whose first row has the number `first`."""
-    return chunk.select(keep(first, len(chunk)))
+    return chunk.select(keep(first, chunk))
 
 
 def all_rows(rows: ArrayRows) -> Chunk:
     return rows.chunk
+
+
+def all_keys(rows: ArrayRows) -> Chunk:
+    """The keys of the rows, as a chunk: chunks add up to longer ones."""
+    return Chunk(keys(rows.chunk)[:, None], np.empty((len(rows.chunk), 0)))
 
 
 @dataclass(frozen=True, slots=True)

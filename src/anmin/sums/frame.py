@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from anmin.backends import Array, Backend
 from anmin.sources.batch import Batch
 from anmin.sums.output import NetworkPass, entry_weights, hidden_outputs
-from anmin.sums.patterns import CountPass, Counts, Sums
+from anmin.sums.patterns import Counts, Sums, fire
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,10 @@ class FiringPass:
     before: Array | None
 
     def __call__(self, backend: Backend, batch: Batch) -> Firing:
-        counts = CountPass(self.frame.A, self.before)(backend, batch)
         G, _ = self.frame.on(backend, batch)
+        known = lambda: self.frame.slope < G  # noqa: E731
+        F, fired, flips = fire(backend, batch, self.frame.A, self.before, known)
+        counts = Counts(fired, flips, float(len(F)), 0.0)
         w = batch.X[:, :1]
         if (V := self.frame.weights(backend, batch)) is not None:
             size = (self.frame.L**2).sum(0)  # of each output's weights

@@ -65,7 +65,7 @@ class PatternPass:
     weigh: NetworkPass | None = None  # where a loss that is not quadratic weighs the rows
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
-        X, Y = batch.X, batch.Y
+        X, Y = backend.asarray(batch.X), batch.Y
         F, fired, flips = fire(backend, batch, self.A, self.before)  # (n, h)
         if self.weigh is not None:  # of one output: rows of other weights, of the same pattern
             v = entry_weights(backend, batch, self.weigh) ** 0.5  # (n, 1)

@@ -1,0 +1,37 @@
+"""How much the test error depends on random_state: on the same rows, and on rows split by it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.runner import keep_running
+from benchmarks.suites import Settings
+from benchmarks.table import geometric_mean, select, show
+
+SEEDS = 5
+SETS = ("abalone", "airfoil", "autompg", "stock", "skillcraft")
+METHODS = ("default", "single")
+
+
+def seeds(settings: Settings) -> None:
+    """`NAME:0` is one split for all seeds; `abalone` is split by the seed, as on the command line.
+
+    The spread is the deviation of the RMSE over the seeds, as a share of its mean.
+    """
+    methods = list(settings.methods or METHODS)
+    cases = settings.cases or [*(f"{name}:0" for name in SETS), "abalone"]
+    keep_running(settings.results, methods, dict.fromkeys(cases, settings.seeds or SEEDS))
+    rows, spreads = [], []
+    for case in cases:
+        for name in methods:
+            runs = select(settings.results.records, case=case, method=name)
+            mse = np.array([record["test_mse"] for record in runs])
+            spread = np.sqrt(mse).std(ddof=1) / np.sqrt(mse).mean() if len(mse) > 1 else np.nan
+            rows.append([case, name, len(mse), mse.mean(), mse.min(), mse.max(), spread])
+            spreads.append(spread)
+    header = ["case", "method", "seeds", "mean test MSE", "least", "largest", "spread of RMSE"]
+    show("Over random_state", header, rows)
+    if len(methods) > 1:
+        first, second = np.reshape(spreads, (-1, len(methods))).T[:2]
+        ratio = geometric_mean([*(first / second)])
+        print(f"\nspread of {methods[0]} over that of {methods[1]}: {ratio:.2f}; the bar is 0.5")

@@ -1,0 +1,197 @@
+"""Networks from the ends of penalty paths: refined on all rows, and averaged into one.
+
+Two-layer networks side by side, each with its output weights times its share, are a two-layer
+network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from anmin.history import PathStep
+from anmin.moves import Conclusion, Moves, Spent, Visit
+from anmin.network import Network
+from anmin.solvers.linear import ridge_network
+from anmin.solvers.path import FACTOR, Run, refit
+from anmin.solvers.problem import Point, Problem
+from anmin.solvers.solver import Solver, Start
+from anmin.solvers.tidy import tidy
+from anmin.solvers.together import together
+from anmin.solvers.views import View
+from anmin.sources import Scaling
+from anmin.status import Status
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class ViewPath:
+    """The paths of one view, one for each held-out part so far."""
+
+    view: View
+    first: float  # penalty
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def walked(self) -> list[Run]:
+        return [run for run in self.runs if run.points]
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The mean held-out error at each penalty that all parts have come to."""
+        length = min(len(run.points) for run in self.walked)
+        return np.mean([run.errors[:length] for run in self.walked], axis=0)
+
+    @property
+    def best(self) -> int:
+        return int(self.errors.argmin())
+
+    def steps(self) -> list[PathStep]:
+        return [
+            PathStep(
+                self.first / FACTOR**i,
+                float(np.mean([run.points[i].mse for run in self.walked])),
+                float(error),
+                round(float(np.mean([run.points[i].A.shape[1] for run in self.walked]))),
+            )
+            for i, error in enumerate(self.errors)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A network, and the scaling of the inputs that it acts on."""
+
+    network: Network
+    scaling: Scaling
+
+    def on(self, scaling: Scaling) -> Network:
+        """The same function of inputs with more columns, or of another scale."""
+        A = np.zeros((scaling.n_inputs + 1, self.network.A.shape[1]))
+        own = self.scaling.n_inputs  # the columns of an encoding without hinges come first
+        A[0], ratio = self.network.A[0], scaling.x_scale[:own] / self.scaling.x_scale
+        A[1 : own + 1] = self.network.A[1:] * ratio[:, None]
+        return replace(self.network, A=A)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The share of each view's networks, and of ridge regression; the rest is the mean's."""
+
+    networks: np.ndarray
+    ridge: float
+    raw: bool = False  # ridge regression on inputs as they are stands alone
+
+
+def seen(problem: Problem, view: View) -> Problem:
+    return replace(problem, source=problem.source.scaled(view.scaling))
+
+
+def refined(
+    solver: Solver, problem: Problem, paths: list[ViewPath], shares: Shares, start: Start,
+    n_networks: int,
+) -> Moves[tuple[Status, list[tuple[float, Member]]]]:  # fmt: skip
+    """The networks of the paths that have a share, refined on all rows, each with its share.
+
+    Of the networks of a path only the best where fewer are wanted. The history is that of the
+    first, whose path has the largest share.
+    """
+    order = [int(k) for k in (-shares.networks).argsort(kind="stable") if shares.networks[k] > 0]
+    networks, weights = [], []
+    for k in order:
+        starts = starts_of(problem, paths[k], start)
+        if n_networks < len(starts):
+            starts = yield from refit(starts, start.rng, n_networks)
+        weights += [float(shares.networks[k]) / len(starts)] * len(starts)
+        networks += [(here, point, paths[k].view) for here, point in starts]
+    walks = []
+    for place, (here, point, view) in enumerate(networks):
+        begin = replace(start.apart(), point=point, view=view)
+        moves = watched(solver.moves(here, begin), here, point)
+        walks.append(moves if place == 0 else aside(moves))
+    status, members = Status.CONVERGED, []
+    for (ended, best), (here, _, _) in zip(
+        (yield from together(walks, problem.side_by_side)), networks, strict=True
+    ):
+        status = status if status is not Status.CONVERGED else ended.status
+        members.append(Member(here.network(tidy(here, best).point), here.source.scaling))
+    return status, list(zip(weights, members, strict=True))
+
+
+def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:
+    """The networks of a path as points on all rows, and a start that was given."""
+    i, starts = path.best, []
+    lam = path.first / FACTOR**i
+    for run in path.walked:
+        here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
+        starts.append((here, here.balance(here.at(run.points[i].A))))
+    if start.A is not None:
+        here = seen(replace(problem, lam=lam), path.view)
+        starts.append((here, here.at(problem.backend.asarray(start.A))))
+    return starts
+
+
+def aside(moves: Moves[T]) -> Moves[T]:
+    """The same moves, which do not enter the history."""
+    move = next(moves)
+    try:
+        while True:
+            try:
+                answer = yield replace(move, stage=replace(move.stage, rows="part"))
+            except Spent as ended:
+                move = moves.throw(ended)
+            else:
+                move = moves.send(answer)
+    except StopIteration as end:
+        return end.value
+
+
+def watched(
+    moves: Moves[Conclusion], problem: Problem, best: Point
+) -> Moves[tuple[Conclusion, Point]]:  # fmt: skip
+    """How moves ended, and the best point that they came to; a spent budget ends them only."""
+    try:
+        move = next(moves)
+        while True:
+            visit = yield move
+            # `make` of a solver may say None
+            if visit is not None and move.problem is problem:  # type: ignore[redundant-expr]
+                best = min(best, visit.point, key=lambda point: point.loss)
+            move = moves.send(visit)
+    except StopIteration as end:
+        return end.value, end.value.point or best
+    except Spent as ended:
+        return Conclusion(ended.status), best
+
+
+def average(
+    problem: Problem, found: list[tuple[float, Member]], shares: Shares, plain: View
+) -> tuple[Problem, Network]:
+    """One network of all: units side by side, output weights times the share of each."""
+    if shares.raw:
+        return problem, ridge_network(problem)
+    if shares.ridge > 0:
+        here = seen(problem, plain)
+        found = [*found, (shares.ridge, Member(ridge_network(here), plain.scaling))]
+    if not found:
+        p, q = problem.source.shape[1:]
+        return problem, Network(np.zeros((p, 0)), np.zeros((0, q)), np.zeros(q), problem.slope)
+    scaling = max((member.scaling for _, member in found), key=lambda s: s.n_inputs)
+    networks = [(weight, member.on(scaling)) for weight, member in found]
+    A = np.hstack([net.A for _, net in networks])
+    B = np.vstack([weight * net.B for weight, net in networks])
+    b0 = np.sum([weight * net.b0 for weight, net in networks], axis=0)
+    size = np.sqrt(np.linalg.norm(B, axis=1) / np.maximum(np.linalg.norm(A, axis=0), 1e-300))
+    size = np.where(size > 0, size, 1.0)
+    whole = replace(problem, source=problem.source.scaled(scaling))
+    return whole, Network(A * size, B / size[:, None], b0, problem.slope)
+
+
+def looked_at(problem: Problem, network: Network) -> Visit:
+    """A network as a point, its output layer as it is."""
+    be = problem.backend
+    W = be.double(np.vstack([network.B, network.b0]))
+    return Visit(problem.as_is(be.double(network.A), W), Status.START)
