@@ -90,7 +90,9 @@ MODELS = {
     "encoded": encoded,
     "clipped": lambda: encoded(hinges=0),
     "encoded, many outputs": lambda: encoded(q=2, slope=0.1),
-    "encoded, two classes": lambda: encoded(target=lambda y: (y > 3).astype(int)),
+    "encoded, two classes": lambda: encoded(
+        target=lambda y: (y > 3).astype(int), loss="squared_error"
+    ),
     "encoded, three classes": lambda: encoded(target=lambda y: np.digitize(y, [2.5, 3.5])),
 }
 models = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)

@@ -243,7 +243,7 @@ def test_a_classifier_predicts_lazily(here):
         fitted = ANMINClassifier(3, lam=1e-2, max_iter=2, random_state=0).fit(X, label)
         assert (fitted.predict(dX).compute() == fitted.predict(X)).all()
         np.testing.assert_allclose(fitted.predict_proba(dX).compute(), fitted.predict_proba(X))
-        with pytest.raises(ValueError, match=r"low|mid|high"):
+        with pytest.raises(ValueError, match="must be a finite number"):
             fitted.fit(dX, label)  # labels of a collection are numbers
 
 

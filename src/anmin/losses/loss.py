@@ -42,7 +42,12 @@ def like(array: Array, values: Any) -> Array:
 
 
 class Loss:
-    """The base of all losses: a frozen dataclass of numbers."""
+    """The base of all losses, each a frozen dataclass of its numbers.
+
+    >>> from anmin.losses import LOSSES, Loss
+    >>> all(issubclass(cls, Loss) for cls in LOSSES.values())
+    True
+    """
 
     name: ClassVar[str] = ""  # by which it is known
     label: ClassVar[str] = "mean loss"  # what a report calls the mean of its values
@@ -144,7 +149,8 @@ def bound(
     start = loss.start(np.asarray(some.Y, dtype=np.float64), w)
     first = loss.value(some.Y + 0 * start, 0 * some.Y + start)  # by constants
     loss = loss.near(float(np.average(first.sum(1), weights=w)))
-    s = spread(some.Y - start, w) if unit and loss.link != "exp" else 1.0
+    same = loss.link in ("identity", "sort")  # outputs have the unit of y
+    s = spread(some.Y - start, w) if unit and same else 1.0
     start = start if centred else 0 * start
     scaling = replace(scaling, y_mean=start, y_scale=s)
     return scaling, LossObjective(loss, tuple(start.tolist()), s)

@@ -22,7 +22,7 @@ SHARP = 0.05  # of the mean value: the width of a kink
 class Huber(Loss):
     """(y − f)² up to delta, and from there on in a straight line: 2 delta |y − f| − delta².
 
-    Without a delta a fit takes 1.35 robust deviations of what a small network leaves over.
+    Without a delta a fit takes 1.35 robust deviations of what a first network leaves over.
 
     >>> import numpy as np
     >>> from anmin.losses import Huber
