@@ -33,6 +33,7 @@ pytestmark = pytest.mark.slow
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs
+    settings = {"n_networks": 1, "encoding": None} | settings
     return ANMINRegressor(**in_solver(**settings)).fit(X, y, sample_weight=w)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -60,7 +61,8 @@ def with_networks(
     if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
-    whole, network = average(chosen, found, shares, lead.view)
+    units = start.h if search.n_networks == 1 else inf
+    whole, network = average(chosen, found, shares, lead.view, units)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
     path_steps, networks = lead.steps(), max(len(found), 1)
