@@ -106,7 +106,8 @@ def best_shares(
         choose = best_alone if alone else simplex
         w, simple = choose(total.FtF, total.FtY), np.zeros(len(total.FtY))
         simple[-1:] = choose(total.FtF[-1:, -1:], total.FtY[-1:])
-        if doubt and gain(total, w, simple) < DOUBT:
+        rows = sum(part.source.raw.groups().count * part.source.shape[2] for part in parts)
+        if doubt and gain(total, w, simple, rows) < DOUBT:
             w = simple
         return w, total.error(w)
     m = parts[0].networks.W.shape[1] // parts[0].source.shape[2]
@@ -116,14 +117,15 @@ def best_shares(
     return (corners[best], losses[best]) if alone else descend_simplex(at, corners[best])
 
 
-def gain(total: Products, w: np.ndarray, simple: np.ndarray) -> float:
+def gain(total: Products, w: np.ndarray, simple: np.ndarray, rows: int) -> float:
     """How much less error w has than `simple`, in standard errors of that difference.
 
     Where y is noise about both, of variance σ², the variance of the difference is 4σ² Σ(f − g)².
+    Copies of a row are one row here, so that repeating and weighting rows come to the same.
     """
     step = w - simple
     apart, error = float(step @ total.FtF @ step), total.error(simple)
-    return (error - total.error(w)) / max(2 * (error / total.n * apart) ** 0.5, 1e-300)
+    return (error - total.error(w)) / max(2 * (error / rows * apart) ** 0.5, 1e-300)
 
 
 def descend_simplex(
