@@ -324,7 +324,7 @@ class BaseANMIN(
         self.path_, self.history_ = fit.path, fit.history
         self.loss_curve_ = [step.loss for step in fit.history]
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
-        self.n_iter_ = len(fit.history) - 1
+        self.n_iter_ = len(fit.history) - 1 or int(len(fit.path) > 0)  # the path alone is one
         self.n_hidden_, self.n_outputs_ = fit.network.B.shape
 
     def __sklearn_is_fitted__(self) -> bool:

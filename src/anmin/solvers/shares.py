@@ -25,7 +25,7 @@ from anmin.sums.output import hidden_outputs
 from anmin.sums.patterns import Sums
 
 SLIGHT = 0.05  # share below which a model is left out
-DOUBT = 1.0  # standard error, that networks must be better by than the simplest models
+DOUBT = 2.0  # standard errors, that networks must be better by than the simplest models
 TURNS, HALVINGS = 8, 5
 SETTLED = 1e-5  # of the loss
 
