@@ -54,7 +54,8 @@ def with_networks(
     paths = [path for path in paths if path.walked]
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
-    shares = weigh(problem, paths, parts, alone=search.n_networks == 1)
+    doubt = cut is None and start.A is None  # a path that was cut says too little of its networks
+    shares = weigh(problem, paths, parts, search.n_networks == 1, doubt)
     lead = paths[int(shares.networks.argmax())]
     status, found = yield from refined(solver, problem, paths, shares, start, search.n_networks)
     status = cut or status
