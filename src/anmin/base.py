@@ -324,7 +324,8 @@ class BaseANMIN(
         self.path_, self.history_ = fit.path, fit.history
         self.loss_curve_ = [step.loss for step in fit.history]
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
-        self.n_iter_ = len(fit.history) - 1 or int(len(fit.path) > 0)  # the path alone is one
+        walked = bool(fit.path) and not fit.path_cut  # a whole path alone is one iteration
+        self.n_iter_ = len(fit.history) - 1 or int(walked)
         self.n_hidden_, self.n_outputs_ = fit.network.B.shape
 
     def __sklearn_is_fitted__(self) -> bool:
