@@ -45,7 +45,7 @@ from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 NETWORKS = 3  # that are averaged, of the best encoding
-ENOUGH, ENOUGH_TIME = 500, 2.0  # iterations and seconds, for paths of several encodings
+ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
@@ -108,23 +108,26 @@ class BaseANMIN(
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
-        budget = self._budget(solver)
-        h, search = self._size(solver, rows), self._search(solver, rows, X, y, weight, groups)
+        networks, encoding = self._plan(solver, rows)
+        budget, h = self._budget(solver, networks), self._size(solver, rows)
+        search = self._search(solver, rows, X, y, weight, groups)
+        search = replace(search, n_networks=networks, max_iter=budget.max_iter)
         if self._wants_intervals():
-            networks, encoding = self._plan(solver)
             one = networks == 1 and encoding is None
             check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(whole, h, solver))
+            start = Start(h, check_random_state(self.random_state), self._start(whole, h, encoding))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
             engine = Engine(budget, whole.units, log)
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
+            if self.lam == "auto":
+                search = replace(search, views=self._views(whole, encoding, start.rng))
             try:
                 problem, fit = self._solve(solver, whole, start, search, engine)
             finally:
@@ -150,9 +153,6 @@ class BaseANMIN(
         self, solver: Solver, problem: Problem, start: Start, search: Search, engine: Engine
     ) -> tuple[Problem, Fit]:
         """The fit, on all rows or on those that early_stopping leaves."""
-        if self.lam == "auto":
-            encoding = self._plan(solver)[1]
-            search = replace(search, views=self._views(problem, encoding, start.rng))
         if checks.true_or_false("early_stopping", self.early_stopping):
             problem, search, judge = hold_out(problem, search, start.rng)
             engine.held_out = judge.error
@@ -169,7 +169,7 @@ class BaseANMIN(
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
         return encoded_views(problem.source, encoding, rng)
 
-    def _plan(self, solver: Solver) -> tuple[int, str | Encoding | None]:
+    def _plan(self, solver: Solver, rows: RawSource) -> tuple[int, str | Encoding | None]:
         """How many networks, and behind which encoding.
 
         "auto" is several behind the best of some where held-out rows choose, and one network on the
@@ -177,8 +177,9 @@ class BaseANMIN(
         """
         alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
-        short = self.n_networks == "auto" and any(
-            limit is not None and limit < enough for limit, enough in given
+        short = self.n_networks == "auto" and (
+            any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
+            or rows.tally()[0] < ENOUGH_ROWS
         )
         several = self._chooses(solver) and not (alone or short)
         encoding = self.encoding
@@ -222,7 +223,7 @@ class BaseANMIN(
             params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, whole: Problem, h: int, solver: Solver) -> np.ndarray | None:
+    def _start(self, whole: Problem, h: int, encoding: Any) -> np.ndarray | None:
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
@@ -231,7 +232,7 @@ class BaseANMIN(
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         A = checks.start(self.init, (d + 1, h))
-        if A is not None and self._plan(solver)[1] is not None:
+        if A is not None and encoding is not None:
             raise ValueError(
                 "init is a hidden layer on the inputs themselves, and an encoding makes others of "
                 "them; use encoding=None with it."
@@ -262,30 +263,27 @@ class BaseANMIN(
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
             checks.one_of("lam", self.lam, ("auto",))
-        networks, _ = self._plan(solver)
-        search = Search(n_networks=networks, max_iter=self._budget(solver).max_iter)
-        n, cv = rows.tally()[0], self.cv
+        search, n, cv = Search(), rows.tally()[0], self.cv
         if rows.judge is not None:
             if cv is not None or not (self._chooses(solver) or self.early_stopping):
                 raise ValueError(NO_USE)
             return replace(search, splits=[(np.arange(n), Beside())])
         if groups is not None and (cv is None or isinstance(cv, Real)):
-            cv = checks.group_splits(
-                cv, groups, max(FOLDS if n < FEW else 1, networks, solver.n_init)
-            )
+            folds = max(FOLDS if n < FEW else 1, self._plan(solver, rows)[0], solver.n_init)
+            cv = checks.group_splits(cv, groups, folds)
         if cv is None or isinstance(cv, Real):
             return replace(search, **checks.held_out(cv))
         if rows.streamed:  # a splitter sees numbers of rows
             X, y = np.empty((n, 0)), None
         return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
-    def _budget(self, solver: Solver) -> Budget:
+    def _budget(self, solver: Solver, networks: int) -> Budget:
         max_iter, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
         if max_iter is not None:
             return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
-        return Budget(self._plan(solver)[0] * solver.default_max_iter(max_time), max_time)
+        return Budget(networks * solver.default_max_iter(max_time), max_time)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width
@@ -326,7 +324,7 @@ class BaseANMIN(
         self.path_, self.history_ = fit.path, fit.history
         self.loss_curve_ = [step.loss for step in fit.history]
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
-        self.n_iter_ = len(fit.history) - 1
+        self.n_iter_ = len(fit.history) - 1 or int(len(fit.path) > 0)  # the path alone is one
         self.n_hidden_, self.n_outputs_ = fit.network.B.shape
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
 from anmin.checks import whole_number
+from anmin.rows import prediction_matrix
 from anmin.sources import counting_rows, is_source
 
 # Held-out rows choose the penalty; all else about the large one's fit does not matter here.
@@ -53,7 +54,7 @@ class Compacts:
         """
         if is_source(X):
             raise TypeError("compact needs rows X in memory; some of them will do.")
-        h, X = whole_number("n_hidden", n_hidden, least=1), self._checked(X)  # type: ignore[attr-defined]
+        h, X = whole_number("n_hidden", n_hidden, least=1), prediction_matrix(self, X)
         rng = check_random_state(self.random_state)  # type: ignore[attr-defined]
         drawn = max(ENOUGH * (X.shape[1] + 1) * h - len(X), 0)
         X = np.concatenate([X, between(X, drawn, rng)])
@@ -67,8 +68,9 @@ def one_fit(model: Any, n_hidden: int, X: np.ndarray, seed: int) -> tuple[float,
     small.__dict__.pop("_skl_callbacks", None)
     wanted = SMALL | {"n_hidden": n_hidden, "random_state": seed}
     small.set_params(**{name: wanted[name] for name in wanted if hasattr(small, name)})
-    Y = outputs(model, X)
+    Y, small._loss = outputs(model, X), None  # outputs are fitted, whatever is made of them
     small._fit(counting_rows(X, Y, None), X, Y)
+    small._loss = model._loss
     return float(np.mean((outputs(small, X) - Y) ** 2)), small
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
@@ -23,7 +22,7 @@ from anmin.losses.classes import labels_in
 from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
-from anmin.probabilities import class_weighted, softmax, temperature
+from anmin.probabilities import class_targets, class_weighted, one_hot, softmax, temperature
 from anmin.rows import training_matrix, training_table, with_judge
 from anmin.solvers import solver_object
 from anmin.sources import (
@@ -332,20 +331,6 @@ def targets(y: Any) -> np.ndarray | None:
         return None
     found = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y_val")
     return found.reshape(len(found), -1)
-
-
-def one_hot(y: Any, classes: np.ndarray) -> np.ndarray:
-    """A 0/1 column a class, or one for two classes."""
-    strange = np.setdiff1d(y, classes)
-    if len(strange):
-        raise ValueError(f"y_val has a class that y does not have: {strange.tolist()[0]!r}.")
-    return LabelBinarizer().fit(classes).transform(y).astype(np.float64)
-
-
-def class_targets(y: Any, classes: np.ndarray, squares: bool) -> np.ndarray:
-    """Labels as a fit takes them: one-hot for the squared error, else the place of the class."""
-    found = one_hot(y, classes)
-    return found if squares else np.searchsorted(classes, y)[:, None].astype(np.float64)
 
 
 def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:

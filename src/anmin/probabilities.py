@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 
 SHARPEST = 8.0  # training scores flatter a network; sharper than this they are not believed
@@ -38,3 +39,17 @@ def temperature(scores: np.ndarray, label: np.ndarray, weight: np.ndarray | None
 
     best = minimize_scalar(loss, bounds=(np.log(0.1), np.log(SHARPEST)), method="bounded")
     return float(np.exp(best.x))
+
+
+def one_hot(y: Any, classes: np.ndarray) -> np.ndarray:
+    """A 0/1 column a class, or one for two classes."""
+    strange = np.setdiff1d(y, classes)
+    if len(strange):
+        raise ValueError(f"y_val has a class that y does not have: {strange.tolist()[0]!r}.")
+    return LabelBinarizer().fit(classes).transform(y).astype(np.float64)
+
+
+def class_targets(y: Any, classes: np.ndarray, squares: bool) -> np.ndarray:
+    """Labels as a fit takes them: one-hot for the squared error, else the place of the class."""
+    found = one_hot(y, classes)
+    return found if squares else np.searchsorted(classes, y)[:, None].astype(np.float64)

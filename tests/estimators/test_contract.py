@@ -143,7 +143,7 @@ def test_more_than_a_word_of_units(device):
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [1, 2])
 def test_an_automatic_penalty(device, q):
-    X, (ours, theirs) = both(device, lam="auto", max_iter=None, q=q)
+    X, (ours, theirs) = both(device, lam="auto", max_iter=None, n_networks=1, encoding=None, q=q)
     assert theirs.lam_ == pytest.approx(ours.lam_, rel=1e-6)
     assert theirs.loss_ == pytest.approx(ours.loss_, rel=1e-3)
     assert theirs.n_hidden_ == ours.n_hidden_

@@ -104,7 +104,7 @@ def test_another_device(data, fitted):
     torch.set_num_threads(1)
     X, y = data
     model = encoded(ANMINRegressor(**AUTO, device="cpu:0").fit(X, y))
-    assert model.score(X, y) == pytest.approx(fitted.score(X, y), abs=0.05)
+    assert model.score(X, y) == pytest.approx(fitted.score(X, y), abs=0.1)
 
 
 # ---- fits that are cut short, or go on from another ---------------------------------------------
@@ -156,8 +156,9 @@ def test_a_warm_start_is_for_plain_inputs(data, hinges):
 
 def test_what_does_not_go_together(data):
     X, y = data
+    given = AUTO | {"encoding": Encoding.fit(X, None, 4)}
     with pytest.raises(ValueError, match="use encoding=None with it"):
-        ANMINRegressor(**AUTO, init=np.ones((4, 4))).fit(X, y)
+        ANMINRegressor(**given, init=np.ones((4, 4))).fit(X, y)
     with pytest.raises(ValueError, match="encoding is for 2 inputs, and X has 3"):
         ANMINRegressor(**AUTO | {"encoding": Encoding.fit(X[:, :2], None, 4)}).fit(X, y)
 
@@ -227,7 +228,10 @@ def test_coverage(n_networks):
     assert 0.85 < np.mean(inside) < 0.95
 
 
-@pytest.mark.parametrize("params", [{"n_networks": 2}, {"encoding": "auto"}])
+GIVEN = Encoding(np.zeros(3), np.ones(3), np.zeros(0, int), np.zeros(0), np.zeros(0))
+
+
+@pytest.mark.parametrize("params", [{"n_networks": 2}, {"encoding": GIVEN}])
 @pytest.mark.parametrize("given", [{"lam": 1e-3}, {"solver": "anmin"}])
 def test_where_held_out_rows_choose_nothing_it_is_said(data, params, given):
     with pytest.raises(ValueError, match='needs lam="auto" and a solver'):

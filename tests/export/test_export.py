@@ -296,7 +296,8 @@ def test_cost_counts_the_encoding():
 def test_an_encoding_without_room_in_single_precision_is_refused(tmp_path):
     X, y = make_data(n=80)
     X = 1e60 * X
-    model = ANMINRegressor(4, encoding="auto", max_iter=20, random_state=0).fit(X, y)
+    encoding = Encoding.fit(X, None, 8)
+    model = ANMINRegressor(4, encoding=encoding, max_iter=20, random_state=0).fit(X, y)
     assert model._scaling.encoding is not None
     with pytest.raises(ValueError, match=r"overflow float32|no room in float32"):
         model.to_c(tmp_path / "m.c")

@@ -50,7 +50,7 @@ ALLOWED = {
     "parameters": set(),
     "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
-    "compact": {"checks", "sources"},
+    "compact": {"checks", "rows", "sources"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
         "history", "inspect", "losses", "network", "objective", "rows", "solvers", "sources",

@@ -1,12 +1,20 @@
 """Ridge and reduced-rank regression as a network of always-on units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend
 
 from anmin import ANMINRegressor
 from anmin.solvers import VarPro
-from anmin.solvers.linear import INSIDE, linear_directions, linear_start, with_linear
+from anmin.solvers.linear import (
+    INSIDE,
+    as_network,
+    linear_directions,
+    linear_start,
+    with_linear,
+)
 
 
 def rows_of(problem):
@@ -89,3 +97,23 @@ def test_targets_whose_squares_overflow_are_named(scale, solver):
     X = np.random.default_rng(0).normal(size=(60, 2))
     with pytest.raises(ValueError, match=r"'y' is .* too large"):
         ANMINRegressor(4, lam=1e-3, solver=solver).fit(X, scale * np.abs(X[:, 0]))
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3])
+def test_a_linear_model_as_a_network_is_linear_however_far(slope):
+    rng = np.random.default_rng(0)
+    problem = replace(make_problem(numpy_backend("float64")), slope=slope)
+    C, c0 = rng.normal(size=(3, 2)), rng.normal(size=2)
+    X = np.vstack([rng.normal(size=(20, 3)), 1e9 * rng.normal(size=(20, 3))])
+    np.testing.assert_allclose(as_network(problem, C, c0).forward(X), X @ C + c0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_far_outside_the_rows_a_line_stays_a_line(seed):
+    """Inputs of heavy tails: ridge regression wins, and nothing breaks off beyond the rows."""
+    rng = np.random.RandomState(seed)
+    X = rng.lognormal(sigma=2.0, size=(200, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(200)
+    model = ANMINRegressor(8, n_networks=1, encoding=None, random_state=0).fit(X, y)
+    far = 1e4 * rng.uniform(size=(5, 3))
+    np.testing.assert_allclose(model.predict(far), far @ [1.0, -2.0, 0.5], rtol=0.05)

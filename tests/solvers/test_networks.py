@@ -99,7 +99,7 @@ def test_ridge_regression_is_scikit_learns():
     found = net.forward(Z) + scaling.y_mean
     theirs = RidgeCV(alphas=np.logspace(-3, 5, 40)).fit(Z, Y).predict(Z)
     assert np.abs(found - theirs).max() < 0.05 * Y.std()
-    assert net.A.shape == (7, 2)
+    assert net.A.shape == (7, 4)  # two units a direction
 
 
 def test_relevance_changes_no_function_and_favours_what_is_used():

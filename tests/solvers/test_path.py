@@ -16,7 +16,8 @@ from anmin import ANMINClassifier, ANMINRegressor
 from anmin.engine import Budget, Engine, listening
 from anmin.moves import Conclusion, Spent, Stage
 from anmin.solvers import Algorithm1, Search, Start, VarPro
-from anmin.solvers.networks import ViewPath, race, with_networks
+from anmin.solvers.members import ViewPath
+from anmin.solvers.networks import HeldOutPart, race, with_networks
 from anmin.solvers.path import (
     PATH_SHARE,
     grow,
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 def fit(X, y, w=None, **kwargs):
     settings = {"n_hidden": 12, "random_state": 0} | kwargs
+    settings = {"n_networks": 1, "encoding": None} | settings
     return ANMINRegressor(**in_solver(**settings)).fit(X, y, sample_weight=w)
 
 
@@ -174,7 +176,7 @@ def test_any_kind_of_cv(cv):
 def test_a_larger_budget_does_no_harm():
     """A part whose path is cut short by the budget must not cut the path of the others."""
     budgets, errors = [20, 60, 100, 150, 200, 400], np.zeros(6)
-    for seed in range(3):
+    for seed in range(6):
         X, y = make_data(1000, 3, seed=seed)
         models = [fit(X[:500], y[:500], n_hidden=32, max_iter=k) for k in budgets]
         errors += [1 - model.score(X[500:], y[500:]) for model in models]
@@ -362,7 +364,8 @@ def test_the_path_keeps_to_its_share_of_the_budget(folds):
     problem, *_ = parts()
     search, start = Search(folds=folds, max_iter=60), Start(8, np.random.RandomState(0))
     splits = held_out_parts(problem.source, search, 1, start.rng)
-    raced = race(problem, [ViewPath(view_of(problem), 0.3)], splits, start)
+    held_out = [HeldOutPart.of(problem.source, *split, start.rng) for split in splits]
+    raced = race(problem, [ViewPath(view_of(problem), 0.3)], held_out, start)
     [path], engine, heard = drive(raced, Budget(60))
     steps = [step for step in heard if step.held_out_mse != step.held_out_mse]
     assert len(steps) <= np.ceil(PATH_SHARE * 60)

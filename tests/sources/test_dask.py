@@ -175,7 +175,7 @@ def test_bad_cells_say_where_they_are(here):
 def test_text_in_a_dataframe(here):
     table = pd.DataFrame({"a": ["1", "2", "three", "4"], "b": [1.0, 2, 3, 4], "y": [1.0, 2, 3, 4]})
     rows = dd.from_pandas(table, npartitions=2)
-    with pytest.raises(ValueError, match=r"partition 1, row 0, column 'a' is nan"):
+    with pytest.raises(ValueError, match=r"the columns \['a'\] of the dataframe hold text"):
         model().fit(rows[["a", "b"]], rows["y"])
 
 

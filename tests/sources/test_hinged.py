@@ -61,6 +61,7 @@ def test_products(dtype: str, weight: np.ndarray | None) -> None:
     np.testing.assert_allclose(X.T @ X, dense.T @ dense, atol=100 * tol)
     np.testing.assert_allclose(X.T @ U[:, 0], dense.T @ U[:, 0], atol=100 * tol)
     np.testing.assert_allclose(X * X, dense * dense, atol=100 * tol)
+    np.testing.assert_allclose(U[:, :1] * X, U[:, :1] * dense, atol=100 * tol)
 
 
 def test_some_rows_and_columns(dtype: str, weight: np.ndarray | None) -> None:

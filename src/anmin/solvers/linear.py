@@ -6,6 +6,8 @@ ridge regression fits in, and with fewer the best rank-h part of it: reduced-ran
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from scipy.linalg import eigh, solve
 
@@ -30,8 +32,10 @@ def linear_start(problem: Problem, h: int) -> Array:
     return problem.backend.asarray(A)
 
 
-def ridge_network(problem: Problem) -> Network:
+def ridge_network(problem: Problem, units: float = inf) -> Network:
     """Ridge regression, its penalty by generalised cross-validation, as a network.
+
+    With so few `units` that they do not suffice for all x, it is that for rows like these.
 
     Of a loss that is not quadratic, the linear model of that loss.
 
@@ -41,7 +45,7 @@ def ridge_network(problem: Problem) -> Network:
     sums = problem.source.reduce(InputPass())
     if not problem.objective.least_squares:
         C = chosen_linear_model(problem, PENALTIES)
-        return as_network(problem, C[1:], C[0], sums.largest)
+        return as_network(problem, C[1:], C[0], units, sums.largest)
     XtX, XtY = (problem.backend.to_numpy(V) for V in (sums.XtX, sums.XtY))
     n, mean, y_mean = XtX[0, 0], XtX[0, 1:] / XtX[0, 0], XtY[0] / XtX[0, 0]
     K, c = XtX[1:, 1:] - n * np.outer(mean, mean), XtY[1:] - n * np.outer(mean, y_mean)
@@ -57,15 +61,23 @@ def ridge_network(problem: Problem) -> Network:
         error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
         if error < best:
             best, C = error, B
-    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C), sums.largest)
+    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C), units, sums.largest)
 
 
-def as_network(problem: Problem, C: np.ndarray, c0: np.ndarray, largest: float) -> Network:
-    """xC + c0 for rows no longer than `largest`."""
+def as_network(
+    problem: Problem, C: np.ndarray, c0: np.ndarray, units: float = inf, largest: float = 0.0
+) -> Network:
+    """xC + c0 for every x, however far: σ(u) − σ(−u) = (1 + slope) u, two units a direction.
+
+    With fewer units one a direction, always on for rows no longer than `largest`.
+    """
     U, size, V = np.linalg.svd(C, full_matrices=False)  # (d, k), (k,), (k, q)
-    bias = 1.01 * largest  # on for every row
-    A, B = np.vstack([np.full(len(size), bias), U]), size[:, None] * V
-    return Network(A, B, c0 - bias * B.sum(0), problem.slope)
+    if 2 * len(size) > units:
+        bias, B = 1.01 * largest, size[:, None] * V
+        A = np.vstack([np.full(len(size), bias), U])
+        return Network(A, B, c0 - bias * B.sum(0), problem.slope)
+    A, B = np.vstack([np.zeros(len(size)), U]), size[:, None] * V / (1 + problem.slope)
+    return Network(np.hstack([A, -A]), np.vstack([B, -B]), c0, problem.slope)
 
 
 def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -168,14 +168,14 @@ def watched(
 
 
 def average(
-    problem: Problem, found: list[tuple[float, Member]], shares: Shares, plain: View
+    problem: Problem, found: list[tuple[float, Member]], shares: Shares, plain: View, units: float
 ) -> tuple[Problem, Network]:
     """One network of all: units side by side, output weights times the share of each."""
     if shares.raw:
-        return problem, ridge_network(problem)
+        return problem, ridge_network(problem, units)
     if shares.ridge > 0:
         here = seen(problem, plain)
-        found = [*found, (shares.ridge, Member(ridge_network(here), plain.scaling))]
+        found = [*found, (shares.ridge, Member(ridge_network(here, units), plain.scaling))]
     if not found:
         p, q = problem.source.shape[1:]
         return problem, Network(np.zeros((p, 0)), np.zeros((0, q)), np.zeros(q), problem.slope)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -53,14 +54,16 @@ def with_networks(
     paths = [path for path in paths if path.walked]
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
-    shares = weigh(problem, paths, parts, alone=search.n_networks == 1)
+    doubt = cut is None and start.A is None  # a path that was cut says too little of its networks
+    shares = weigh(problem, paths, parts, search.n_networks == 1, doubt)
     lead = paths[int(shares.networks.argmax())]
     status, found = yield from refined(solver, problem, paths, shares, start, search.n_networks)
     status = cut or status
     if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
-    whole, network = average(chosen, found, shares, lead.view)
+    units = start.h if search.n_networks == 1 else inf
+    whole, network = average(chosen, found, shares, lead.view, units)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
     path_steps, networks = lead.steps(), max(len(found), 1)
@@ -127,15 +130,16 @@ def useful(
     if len(walked) < 2:
         return walked or paths, walked or paths
     paths = walked
-    weights = weigh(problem, paths, first).networks
+    weights = weigh(problem, paths, first, doubt=False).networks
     least = min(USEFUL, weights.max())
     kept = [path for path, w in zip(paths, weights, strict=True) if w >= least]
     return kept, kept if len(problem.source) < FEW else [paths[int(weights.argmax())]]
 
 
 def weigh(
-    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False
-) -> Shares:
+    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False,
+    doubt: bool = True,
+) -> Shares:  # fmt: skip
     """Shares with the least loss on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
@@ -156,7 +160,7 @@ def weigh(
             raw += held_out_ridge(replace(problem, source=part.train), part.judge)
     if not judged:
         return Shares(np.eye(len(paths))[0], 0.0)
-    w, error = best_shares(judged, alone)
+    w, error = best_shares(judged, alone, doubt)
     encoded = plain.scaling.encoding is not None
     return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
 

@@ -25,6 +25,7 @@ from anmin.sums.output import hidden_outputs
 from anmin.sums.patterns import Sums
 
 SLIGHT = 0.05  # share below which a model is left out
+DOUBT = 2.0  # standard errors, that networks must be better by than the simplest models
 TURNS, HALVINGS = 8, 5
 SETTLED = 1e-5  # of the loss
 
@@ -37,6 +38,10 @@ class Products(Sums):
     FtY: Array  # (m,)
     YtY: float
     n: float
+
+    def error(self, w: Array) -> float:
+        """The squared error of the mean with shares w."""
+        return self.YtY - 2 * float(w @ self.FtY) + float(w @ self.FtF @ w)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +89,13 @@ class HeldOut:
         return replace(found, FtF=FtF, FtY=FtY)
 
 
-def best_shares(parts: list[HeldOut], alone: bool) -> tuple[np.ndarray, float]:
+def best_shares(
+    parts: list[HeldOut], alone: bool, doubt: bool = True
+) -> tuple[np.ndarray, float]:  # fmt: skip
     """The shares of least loss over the rows of all parts, and that loss.
 
-    Where one model is to stand alone, the best of them has it all.
+    Where one model is to stand alone, the best of them has it all. With `doubt` a gain in squared
+    error that chance explains is none: then the last model, the simplest, shares with the mean.
     """
 
     def at(shares: np.ndarray | None) -> Products:
@@ -95,13 +103,29 @@ def best_shares(parts: list[HeldOut], alone: bool) -> tuple[np.ndarray, float]:
 
     if parts[0].networks.objective.least_squares:
         total = at(None)
-        w = best_alone(total.FtF, total.FtY) if alone else simplex(total.FtF, total.FtY)
-        return w, total.YtY - 2 * float(w @ total.FtY) + float(w @ total.FtF @ w)
+        choose = best_alone if alone else simplex
+        w, simple = choose(total.FtF, total.FtY), np.zeros(len(total.FtY))
+        simple[-1:] = choose(total.FtF[-1:, -1:], total.FtY[-1:])
+        rows = sum(part.source.raw.groups().count * part.source.shape[2] for part in parts)
+        if doubt and gain(total, w, simple, rows) < DOUBT:
+            w = simple
+        return w, total.error(w)
     m = parts[0].networks.W.shape[1] // parts[0].source.shape[2]
     corners = [*np.eye(m), np.zeros(m)]
     losses = [at(corner).YtY for corner in corners]
     best = int(np.argmin(losses))
     return (corners[best], losses[best]) if alone else descend_simplex(at, corners[best])
+
+
+def gain(total: Products, w: np.ndarray, simple: np.ndarray, rows: int) -> float:
+    """How much less error w has than `simple`, in standard errors of that difference.
+
+    Where y is noise about both, of variance σ², the variance of the difference is 4σ² Σ(f − g)².
+    Copies of a row are one row here, so that repeating and weighting rows come to the same.
+    """
+    step = w - simple
+    apart, error = float(step @ total.FtF @ step), total.error(simple)
+    return (error - total.error(w)) / max(2 * (error / rows * apart) ** 0.5, 1e-300)
 
 
 def descend_simplex(

@@ -102,6 +102,8 @@ class HingedRows:
     def __mul__(self, other: Any) -> np.ndarray:
         return np.asarray(self) * np.asarray(other)
 
+    __rmul__ = __mul__
+
     def __rmatmul__(self, U: np.ndarray) -> np.ndarray:
         return (self.T @ U.T).T
 

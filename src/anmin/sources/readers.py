@@ -212,6 +212,8 @@ class ParquetSource(FileSource):
         for known in ("measured", "counted"):  # of other columns, in a fit before
             self.__dict__.pop(known, None)
         with self.open(self.paths[0]) as file:
+            there = file.schema_arrow.names
+            refuse_duplicates(self.paths[0], [name for name in there if name in names])
             kinds = [file.schema_arrow.field(name).type for name in names]
         named = categorical is not None and not isinstance(categorical, str)
         if not named and all(is_number(kind) for kind in kinds):
