@@ -35,6 +35,9 @@ MIXED = {"attrition": ("Attrition", ()), "cells": ("class", ("case",))}  # targe
 SETS = ("digits", "breast_cancer", "wine", "iris", *MIXED)
 
 
+ONE = {"n_networks": 1, "encoding": None, "random_state": 0}
+
+
 def catboost() -> Any:
     from catboost import CatBoostClassifier
 
@@ -47,8 +50,8 @@ def standardised(model: Any) -> Any:
 
 METHODS: dict[str, Callable[[], Any]] = {
     "anmin": partial(ANMINClassifier, random_state=0),
-    "averaged": partial(ANMINClassifier, n_networks=3, encoding="auto", random_state=0),
-    "anmin-squares": partial(ANMINClassifier, loss="squared_error", random_state=0),
+    "one-network": partial(ANMINClassifier, **ONE),
+    "one-of-squares": partial(ANMINClassifier, loss="squared_error", **ONE),
     "logistic": lambda: standardised(LogisticRegression(max_iter=1000)),
     "mlp": lambda: standardised(MLPClassifier(max_iter=500, random_state=0)),
     "hgb": partial(HistGradientBoostingClassifier, random_state=0),

@@ -30,6 +30,7 @@ from paper.data import load_rows
 LEVELS = (0.1, 0.5, 0.9)
 QUANTILE_SETS, HUBER_SETS = ("abalone", "bike", "kin40k"), ("airfoil", "kin40k", "sml")
 OUTLIERS, FAR = 0.05, 10.0  # share of the rows, and deviations that they are moved by
+ONE: dict[str, Any] = {"n_networks": 1, "encoding": None, "random_state": 0}
 Predict = Callable[[np.ndarray], np.ndarray]
 
 
@@ -38,10 +39,8 @@ def ours(split: Split) -> Predict:
     return model.fit(split.X, split.y).predict
 
 
-def averaged(split: Split) -> Predict:
-    model = ANMINRegressor(
-        loss="quantile", quantile=LEVELS, n_networks=3, encoding="auto", random_state=0
-    )
+def one_network(split: Split) -> Predict:
+    model = ANMINRegressor(loss="quantile", quantile=LEVELS, **ONE)
     return model.fit(split.X, split.y).predict
 
 
@@ -68,7 +67,7 @@ def side_by_side(models: list[Any], split: Split) -> Predict:
     return lambda X: np.column_stack([model.predict(X) for model in models])
 
 
-QUANTILES = {"anmin": ours, "averaged": averaged, "hgb": hgb, "lightgbm": lightgbm}
+QUANTILES = {"anmin": ours, "one-network": one_network, "hgb": hgb, "lightgbm": lightgbm}
 PARTS = ("quantile", "huber", "poisson", "time")
 
 
@@ -122,7 +121,7 @@ def huber(settings: Settings) -> None:
                 ("huber", "huber", y), ("absolute_error", "absolute_error", y),
             ):  # fmt: skip
                 begin = time.perf_counter()
-                model = ANMINRegressor(loss=loss, random_state=0).fit(split.X, target)
+                model = ANMINRegressor(loss=loss, **ONE).fit(split.X, target)
                 facts = {"seconds": time.perf_counter() - begin}
                 facts["rmse"] = float(np.sqrt(np.mean((model.predict(split.X_test)
                                                        - split.y_test) ** 2)))  # fmt: skip
@@ -142,9 +141,7 @@ def poisson(settings: Settings) -> None:
         fit, test, y_fit, y_test = train_test_split(X, y, test_size=0.2, random_state=seed)
         methods = {
             "anmin": ANMINRegressor(loss="poisson", random_state=0),
-            "averaged": ANMINRegressor(
-                loss="poisson", n_networks=3, encoding="auto", random_state=0
-            ),
+            "one-network": ANMINRegressor(loss="poisson", **ONE),
             "hgb": HistGradientBoostingRegressor(loss="poisson", random_state=0),
         }
         for name in settings.methods or methods:

@@ -340,7 +340,7 @@ def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
 
 
 def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
-    """A robust deviation of y from a small network of least absolute error, on rows held out."""
+    """A robust deviation of y from a first network of least absolute error, on rows held out."""
     n = rows.tally()[0]
     some = rows.gather(draw(n, min(n, FIRST_LOOK), np.random.RandomState(0))).chunk
     apart = np.arange(len(some)) % 5 == 4
@@ -350,7 +350,6 @@ def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     first = ANMINRegressor(
         64, loss="absolute_error", slope=slope, cv=1, random_state=0, n_networks=1, encoding=None,
         max_time=None if max_time is None else max_time / 5,
-    )  # fmt: skip
-    first.fit(fit.X, fit.Y, fit.w)
+    ).fit(fit.X, fit.Y, fit.w)  # fmt: skip
     weight = np.ones(len(judge)) if judge.w is None else judge.w
     return spread(judge.Y - first.predict(judge.X).reshape(judge.Y.shape), weight)

@@ -30,6 +30,10 @@ class Objective(Protocol):
     def degree(self) -> float:
         """It has the unit of y to this power."""
 
+    @property
+    def bounded(self) -> bool:
+        """Whether no row pulls harder than others, however far away: outliers are let be."""
+
     def near(self, level: float) -> Objective:
         """The same where its mean has come down to `level`; only directions may depend on that."""
 
@@ -61,6 +65,10 @@ class SquaredError:
     @property
     def degree(self) -> float:
         return 2.0
+
+    @property
+    def bounded(self) -> bool:
+        return False
 
     def near(self, level: float) -> SquaredError:  # noqa: ARG002
         return self

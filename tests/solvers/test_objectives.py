@@ -11,14 +11,16 @@ from scipy.optimize import minimize
 
 from anmin.engine import Budget, Engine
 from anmin.inspect.audit import audit
+from anmin.losses import Logistic, bound
 from anmin.objective import SquaredError
 from anmin.solvers import Search, Start, VarPro, solve
 from anmin.solvers.curvature import CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.linear import linear_directions, ridge_network
-from anmin.solvers.problem import gradient
+from anmin.solvers.problem import Problem, gradient
 from anmin.solvers.relocate import relocate, usefulness
 from anmin.solvers.shares import HeldOut, best_shares, side_by_side
 from anmin.solvers.views import View
+from anmin.sources import Scaling, counting_rows
 
 BACKEND = numpy_backend()
 LAM = 1e-2
@@ -108,7 +110,8 @@ def test_the_linear_model_is_ridge_regression():
     whole, half = pair(BACKEND)
     one, other = (ridge_network(p) for p in (whole, half))
     X = whole.source.rows(slice(None)).X[:, 1:]
-    np.testing.assert_allclose(other.forward(X), one.forward(X), atol=1e-6)
+    gap = other.forward(X) - one.forward(X)  # penalties are chosen in another way
+    assert gap.std() < 0.05 * one.forward(X).std()
     D, largest = linear_directions(whole, 2)
     E, as_large = linear_directions(half, 2)
     np.testing.assert_allclose(np.abs(E.T @ D).max(0), 1, rtol=1e-6)
@@ -263,6 +266,19 @@ def test_a_fit_descends_and_beats_a_general_minimiser(make_backend, q):
 
     first = np.random.default_rng(0).normal(size=24 + 7 * q)
     assert fit.loss <= minimize(loss, first, method="L-BFGS-B").fun * (1 + 1e-3)
+
+
+def test_the_linear_model_of_rows_that_can_be_told_apart_stays_sane():
+    """The quadratic at 0 promises less than nothing there; values themselves do not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 60))
+    y = X[:, :3].sum(1) + 0.5 * rng.normal(size=300) > 0
+    rows = counting_rows(X[:200], y[:200, None] * 1.0, None)
+    scaling, objective = bound(Logistic(), rows, Scaling.of(rows.measured), True, True)
+    source = rows.prepared(scaling, BACKEND, 4096)
+    net = ridge_network(Problem(source, 0.0, objective=objective))
+    f = net.forward(scaling.inputs(X[200:])) + scaling.y_mean
+    assert Logistic().value(y[200:, None], f).mean() < 0.6 * np.log(2)
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ class Loss:
     name: ClassVar[str] = ""  # by which it is known
     label: ClassVar[str] = "mean loss"  # what a report calls the mean of its values
     link: ClassVar[str] = "identity"  # "exp" where predictions are exp(f); "sort" for quantiles
+    bounded: ClassVar[bool] = False  # whether slopes are, so that outliers have little say
     degree: ClassVar[float] = 2.0  # ℓ(sy, sf) = s^degree ℓ(y, f); of use where f is in units of y
 
     def value(self, y: Array, f: Array) -> Array:
@@ -98,6 +99,10 @@ class LossObjective:
     @property
     def degree(self) -> float:
         return self.loss.degree
+
+    @property
+    def bounded(self) -> bool:
+        return self.loss.bounded
 
     def near(self, level: float) -> LossObjective:
         return replace(self, loss=self.loss.near(level * self.unit**self.degree))

@@ -32,6 +32,7 @@ class Huber(Loss):
 
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "mean Huber loss"
+    bounded: ClassVar[bool] = True
     delta: float | None = None
 
     @property
@@ -67,6 +68,7 @@ class Quantile(Loss):
 
     name: ClassVar[str] = "quantile"
     label: ClassVar[str] = "mean pinball loss"
+    bounded: ClassVar[bool] = True
     degree: ClassVar[float] = 1.0
     levels: tuple[float, ...] = (0.5,)
     width: float = 1.0

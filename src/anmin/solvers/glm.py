@@ -1,21 +1,22 @@
-"""Linear models under any convex loss: F = XC, one system an output in each turn.
+"""Linear models under any convex loss: F = XC, one system an output in each turn (`newton.py`).
 
-Near C the loss is quadratic, value − 2 D·XᵀR + DᵀXᵀVX D (`newton.py`). Its penalty is chosen as
-that of ridge regression is, by generalised cross-validation on that quadratic, in each turn anew.
+Their penalty is walked down without some of the rows, in turn, and chosen by the loss on those.
+Generalised cross-validation, which does for least squares, fails where classes can be told apart:
+there the loss falls to nothing as the penalty does.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.linalg import eigh
 
-from anmin.solvers.newton import LAST, Care, minimise
+from anmin.solvers.newton import FIRST, LAST, NEXT, Care, minimise
 from anmin.solvers.problem import Problem
-from anmin.sums.output import WorkingStats
 
-TURNS = 10
-HALVINGS = 6
-SETTLED = 1e-4  # of the loss
+EVERY = 2  # of the penalties that ridge regression chooses from are tried
+MUCH = 1.1  # times the least loss, from where lighter penalties are not looked at
+SHARE, FOLDS, FEW = 0.2, 3, 2000  # rows held out, how often, and above how many rows only once
 
 
 def linear_model(problem: Problem, penalty: np.ndarray, care: Care = LAST) -> np.ndarray:
@@ -27,63 +28,39 @@ def linear_model(problem: Problem, penalty: np.ndarray, care: Care = LAST) -> np
 
 
 def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
-    """The same with the mean not penalised, and the penalty on all else chosen by the rows."""
-    be = problem.backend
-    C = np.zeros((problem.source.shape[1], problem.source.shape[2]))
-    sums_at = problem.working_sums(None)
-    here = sums_at(be.double(C), True)
-    for _ in range(TURNS):
-        new, value = cross_validated(problem, here, C, penalties)
-        step = 1.0
-        for _ in range(HALVINGS):
-            trial = C + step * (new - C)
-            there = sums_at(be.double(trial), True)
-            if there.value < here.value or there.value < 1.5 * value:
-                break
-            step /= 2
-        else:
-            break
-        change, C, here = abs(here.value - there.value), trial, there
-        if change <= SETTLED * here.value:
-            break
-    return C
+    """The same with the mean not penalised, and the penalty on all else chosen by held-out rows.
 
-
-def cross_validated(
-    problem: Problem, sums: WorkingStats, C: np.ndarray, penalties: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """The C of the penalty with the least value / (1 − df/rows)², and that value of the quadratic.
-
-    With the mean eliminated, K = QΛQᵀ for each output, df = 1 + Σ λ / (λ + penalty), their mean.
+    `penalties` ascend, and are relative to the mean eigenvalue of XᵀVX/n without a model.
     """
-    K, g = (problem.backend.to_numpy(V) for V in (sums.StVS, sums.StR))
-    rows = problem.source.shape[0]
-    parts = [Centred(K[k], K[k] @ C[:, k] + g[:, k]) for k in range(len(K))]
-    scale = np.mean([part.values.mean() for part in parts])
-    best, chosen, least = np.inf, C, sums.value
-    for penalty in penalties * scale:
-        new = np.column_stack([part.solution(penalty) for part in parts])
-        D = new - C
-        value = sums.value + float(np.einsum("kab,ak,bk->", K, D, D) - 2 * (D * g).sum())
-        df = float(np.mean([part.degrees(penalty) for part in parts]))
-        error = max(value, 0.0) / max(1 - df / rows, 1e-9) ** 2
-        if error < best:
-            best, chosen, least = error, new, value
-    return chosen, least
+    p, q = problem.source.shape[1:]
+    first = problem.working_sums(None)(problem.backend.double(np.zeros((p, q))), True)
+    K = problem.backend.to_numpy(first.StVS.sum(0)) / (q * first.n)
+    scale = float(centred(K).trace()) / max(p - 1, 1)
+    tried = penalties[::-EVERY] * scale
+    groups, rng = problem.source.raw.groups(), np.random.RandomState(0)
+    folds = groups.folds(SHARE, FOLDS if groups.count < FEW else 1, rng)
+    errors = np.zeros(len(tried))
+    for train, out in folds:
+        part, judge = (replace(problem, source=problem.source.part(r)) for r in (train, out))
+        errors += held_out_errors(part, judge, tried)
+    best = tried[int(errors.argmin())] if folds else tried[0]
+    return linear_model(problem, np.append(0.0, np.full(p - 1, best)), FIRST)
 
 
-class Centred:
-    """Kx = c with the first unknown eliminated, for any penalty on the others."""
+def held_out_errors(part: Problem, judge: Problem, penalties: np.ndarray) -> np.ndarray:
+    """The loss on other rows at each penalty, the heaviest first; infinite where it has risen."""
+    be, errors = part.backend, np.full(len(penalties), np.inf)
+    C = be.double(np.zeros(part.source.shape[1:]))
+    sums_at, on_others = part.working_sums(None), judge.working_sums(None)
+    for i, penalty in enumerate(penalties):
+        column = be.double(np.append(0.0, np.full(len(C) - 1, penalty)))[:, None]
+        C, _ = minimise(be, sums_at, C, column, NEXT)
+        errors[i] = on_others(C, False).value
+        if errors[i] > MUCH * errors.min():
+            break
+    return errors
 
-    def __init__(self, K: np.ndarray, c: np.ndarray) -> None:
-        self.mean, self.level = K[0, 1:] / K[0, 0], c[0] / K[0, 0]
-        values, self.Q = eigh(K[1:, 1:] - K[0, 0] * np.outer(self.mean, self.mean))
-        self.values = np.maximum(values, 1e-12 * values.max(initial=0.0) + 1e-300)
-        self.c = self.Q.T @ (c[1:] - K[0, 0] * self.mean * self.level)
 
-    def solution(self, penalty: float) -> np.ndarray:
-        x = self.Q @ (self.c / (self.values + penalty))
-        return np.append(self.level - self.mean @ x, x)
-
-    def degrees(self, penalty: float) -> float:
-        return 1 + float((self.values / (self.values + penalty)).sum())
+def centred(K: np.ndarray) -> np.ndarray:
+    """XᵀVX without its first row and column, and less what the mean explains."""
+    return K[1:, 1:] - np.outer(K[0, 1:], K[0, 1:]) / K[0, 0]

@@ -73,7 +73,7 @@ def working_rows(
     _, R, V = problem.objective.terms(Y, F, root)
     v = V.mean(1, keepdims=True)
     v = np.maximum(v, LEAST * v.max())
-    return v**0.5 * X, v**0.5 * (F + R / v)
+    return X * v**0.5, v**0.5 * (F + R / v)  # X first: it may not be an array
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:
