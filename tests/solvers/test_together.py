@@ -57,13 +57,31 @@ def test_a_spent_budget_is_told_to_each(workers: int) -> None:
     assert ends == ["a spent", "b spent"]
 
 
-def test_moves_of_a_round_run_at_the_same_time() -> None:
+def test_moves_are_made_at_the_same_time_and_ahead() -> None:
+    """Once one was made: until then they may come from a log."""
     meet = threading.Barrier(2, timeout=10)
 
     def waiting() -> Moves[None]:
+        yield Move(lambda: Visit(0), None, np.zeros(1))
         yield Move(lambda: Visit(meet.wait()), None, np.zeros(1))
 
     drive(together([waiting(), waiting()], 2))
+
+
+def test_nothing_is_made_of_what_a_log_knows() -> None:
+    made = []
+
+    def moves() -> Moves[None]:
+        for _ in range(3):
+            yield Move(lambda: made.append(1), None, np.zeros(1))
+
+    both = together([moves(), moves()], 2)
+    next(both)
+    for _ in range(5):
+        both.send(Visit(None))
+    with pytest.raises(StopIteration):
+        both.send(Visit(None))
+    assert not made
 
 
 def test_an_error_in_a_move_is_raised() -> None:

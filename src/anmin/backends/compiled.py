@@ -19,7 +19,9 @@ def kernels() -> SimpleNamespace | None:
         from numba import njit
     except ImportError:
         return None
-    loops = (row_pairs, fill_tables, add_rows, group, count, add_hinges, sum_hinges, place)
+    loops = (
+        row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, sum_hinges, place,
+    )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
         compiled = [njit(cache=True, **how)(loop) for loop in loops]
@@ -100,45 +102,64 @@ def count(F, before, fired):  # type: ignore[no-untyped-def]
     return flips
 
 
-ROWS = 32  # whose units stay in the nearest cache, beside the table of one input
+ROWS = 32  # whose units stay in the nearest cache, beside the tables of a few inputs
 
 
-def add_hinges(P, root, place, part, first, size, V):  # type: ignore[no-untyped-def]
-    """P[i] += root_i Σ_j (Σ_{k < place_ij} V_j[k] + part_ij V_j[place_ij]): rows of V by input."""
-    n, h = P.shape
-    C = np.zeros_like(V)  # sums of the rows before
+def hinge_table(V, first, size):  # type: ignore[no-untyped-def]
+    """For each row k of V the sum of those before it, of the same input, and V_k: (m, 2, h)."""
+    m, h = V.shape
+    T = np.zeros((m, 2, h), V.dtype)
+    T[:, 1] = V
     for j in range(len(first)):
         for k in range(first[j] + 1, first[j] + size[j]):
-            for a in range(h):
-                C[k, a] = C[k - 1, a] + V[k - 1, a]
+            T[k, 0] = T[k - 1, 0] + T[k - 1, 1]
+    return T
+
+
+def add_hinges(P, root, place, part, first, T):  # type: ignore[no-untyped-def]
+    """P[i] += root_i Σ_j (T[k, 0] + part_ij T[k, 1]) at k = first_j + place_ij, four inputs a time.
+
+    T is the `hinge_table` of V.
+    """
+    n, h = P.shape
+    g = place.shape[1]
     for start in range(0, n, ROWS):
         stop = min(start + ROWS, n)
-        for j in range(place.shape[1]):
+        for j in range(0, g - 3, 4):
             for i in range(start, stop):
-                k, f, r = first[j] + place[i, j], part[i, j], root[i]
-                row, c, v = P[i], C[k], V[k]
+                p, q = T[first[j] + place[i, j]], T[first[j + 1] + place[i, j + 1]]
+                s, t = T[first[j + 2] + place[i, j + 2]], T[first[j + 3] + place[i, j + 3]]
+                e, f, u, v = part[i, j], part[i, j + 1], part[i, j + 2], part[i, j + 3]
+                r, row = root[i], P[i]
                 for a in range(h):
-                    row[a] += r * (c[a] + f * v[a])
+                    left = (p[0, a] + e * p[1, a]) + (q[0, a] + f * q[1, a])
+                    right = (s[0, a] + u * s[1, a]) + (t[0, a] + v * t[1, a])
+                    row[a] += r * (left + right)
+        for j in range(g - g % 4, g):
+            for i in range(start, stop):
+                p, e, r, row = T[first[j] + place[i, j]], part[i, j], root[i], P[i]
+                for a in range(h):
+                    row[a] += r * (p[0, a] + e * p[1, a])
 
 
 def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped-def]
     """The transpose: T[k] += root_i U[i] where place_ij > k, part_ij root_i U[i] where it is k."""
     n, h = U.shape
-    S = np.zeros_like(T)
+    Z = np.zeros((T.shape[0], 2, h), T.dtype)
     for start in range(0, n, ROWS):
         stop = min(start + ROWS, n)
         for j in range(place.shape[1]):
             for i in range(start, stop):
-                k, r = first[j] + place[i, j], root[i]
-                f, row, s, t = r * part[i, j], U[i], S[k], T[k]
+                r, row, z = root[i], U[i], Z[first[j] + place[i, j]]
+                f = r * part[i, j]
                 for a in range(h):
-                    s[a] += r * row[a]
-                    t[a] += f * row[a]
+                    z[0, a] += r * row[a]
+                    z[1, a] += f * row[a]
+    T += Z[:, 1]
     for j in range(len(first)):
         for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
-            for a in range(h):
-                T[k, a] += S[k + 1, a]
-                S[k, a] += S[k + 1, a]
+            T[k] += Z[k + 1, 0]
+            Z[k, 0] += Z[k + 1, 0]
 
 
 def place(along, odds, level):  # type: ignore[no-untyped-def]

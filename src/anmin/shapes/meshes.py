@@ -21,10 +21,11 @@ from anmin.shapes.boundary import Array, Boundary, ShapeError
 from anmin.shapes.crossings import crossing_faces
 
 MESHES = (".obj", ".ply", ".stl", ".off")
+TEXTS = (".obj", ".off")
 MOST_BYTES, MOST_FACES = 2**28, 100_000
 UNREADABLE = (
-    ArithmeticError, AttributeError, EOFError, LookupError, NameError, NotImplementedError,
-    OSError, RecursionError, TypeError, ValueError, struct.error,
+    ArithmeticError, AttributeError, EOFError, ImportError, LookupError, NameError,
+    NotImplementedError, OSError, RecursionError, TypeError, ValueError, struct.error,
 )  # fmt: skip
 PLY_BYTES = {
     "char": 1, "uchar": 1, "int8": 1, "uint8": 1, "short": 2, "ushort": 2, "int16": 2,
@@ -39,6 +40,8 @@ def read_mesh(path: str | os.PathLike[str]) -> Boundary:
     data = read_bytes(path)
     kind = path.suffix.lower()
     CLAIMS.get(kind, lambda _: None)(data)
+    if kind in TEXTS:  # a name in another encoding is no reason to guess which
+        data = data.decode("utf-8", errors="replace").encode()
     try:
         with np.errstate(all="ignore"):
             found = trimesh.load(

@@ -48,7 +48,7 @@ class Effort:
     tolerance: float
 
 
-INEXACT = Effort(12, 0.2)  # for a damped step: H is a model, and more of it buys no lower loss
+INEXACT = Effort(8, 0.2)  # for a damped step: H is a model, and more of it buys no lower loss
 
 
 class CurvatureRows:
@@ -173,7 +173,7 @@ class ProductCurvature:
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
         self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
         self.lam = problem.lam / self.unit
-        self.last = be.zeros(*self.A.shape)
+        self.last: Array | None = None
 
     def product(self, V: Array) -> Array:
         """H V, in two sweeps: the part of (G∘XV)L that S explains, then Zᵀ of the rest."""
@@ -193,8 +193,10 @@ class ProductCurvature:
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
         g = self.backend.asarray(g / self.unit)
-        V, goal = self.last, effort.tolerance**2 * float((g * g).sum())
-        r = g - self.product(V) - shift * V
+        V, r, goal = 0 * g, g, effort.tolerance**2 * float((g * g).sum())
+        if self.last is not None:
+            V = self.last
+            r = g - self.product(V) - shift * V
         z = precondition(r)
         d, rz, rr = z, (r * z).sum(), (r * r).sum()
         step: Array | float = 1.0

@@ -25,6 +25,7 @@ from anmin.sources import Scaling
 from anmin.status import Status
 
 T = TypeVar("T")
+LEADS = 0.5  # share from which the networks of a view are worth relocations
 
 
 @dataclass(slots=True)
@@ -106,7 +107,10 @@ def refined(
         if n_networks < len(starts):
             starts = yield from refit(starts, start.rng, n_networks)
         weights += [float(shares.networks[k]) / len(starts)] * len(starts)
-        networks += [(here, point, paths[k].view) for here, point in starts]
+        view = paths[k].view
+        if shares.networks[k] < LEADS:
+            view = replace(view, relocations=0)
+        networks += [(here, point, view) for here, point in starts]
     walks = []
     for place, (here, point, view) in enumerate(networks):
         begin = replace(start.apart(), point=point, view=view)

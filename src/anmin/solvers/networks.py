@@ -34,6 +34,7 @@ from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
+BEYOND = 1  # penalties below the best of the first part that the other parts walk on to
 PATH_ROWS, JUDGES = 8000, 4000  # rows that a path is walked on, and judged by, at most
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
 
@@ -106,13 +107,15 @@ def walk_all(
     problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start, stage: Stage
 ) -> Moves[None]:  # fmt: skip
     """Walk the path of every view without each of the parts, side by side."""
+    many = len(problem.source) >= FEW  # then the first part tells where the best penalty is
+    most = [path.best + 1 + BEYOND if path.walked and many else inf for path in paths]
     walks = [
         walk(
             replace(problem, source=part.train), part.judge, path.view, path.first, start.apart(),
-            stage,
+            stage, ends,
         )
         for part in parts
-        for path in paths
+        for path, ends in zip(paths, most, strict=True)
     ]  # fmt: skip
     runs = yield from together(walks, problem.side_by_side)
     for k, run in enumerate(runs):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -34,7 +35,7 @@ FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-9  # penalty at which the path ends
 TOL = 1e-3  # gain of the damped steps at a penalty that is too little
 ENTER = 16  # neurons that may enter at each penalty
-PATIENCE = 3  # penalties without a better held-out error, ...
+PATIENCE = 2  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
@@ -144,9 +145,10 @@ def held_out_parts(
 
 
 def walk(
-    part: Problem, judge: Source, view: View, lam: float, start: Start, stage: Stage
-) -> Moves[Run]:
-    """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others."""
+    part: Problem, judge: Source, view: View, lam: float, start: Start, stage: Stage,
+    most: float = inf,
+) -> Moves[Run]:  # fmt: skip
+    """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others; `most` of them."""
     first, run, s = lam, Run(), np.ones(view.scaling.n_inputs)
     part, judge = rescaled(part, judge, view.stretched(s))
     descent = Descent(part, start.h, start.rng, rough=True)
@@ -168,7 +170,7 @@ def walk(
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)
-            if run.done(lam, first):
+            if run.done(lam, first) or len(run.points) >= most:
                 break
             lam /= FACTOR
     except Spent as ended:

@@ -1,84 +1,96 @@
-"""Several generators of moves as one: a move of each in turn, all of a round side by side.
+"""Several generators of moves as one: a move of each in turn, made side by side and ahead.
 
 The engine sees one move at a time, in an order that does not depend on the cores, so that budget,
-history and checkpoint know nothing of it. Asked to make the first move of a round, all of them are
-started, one thread each; whatever a generator computes between its moves is shared out likewise.
+history and checkpoint know nothing of it. Once it has made a move, not recalled it, the next ones
+are made before it asks for them, one thread a generator, and no core waits for the slowest. A move
+that is then beyond the budget was made in vain.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
-from typing import TypeVar
+from threading import Event
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from anmin.backends.threads import in_parallel, pool
 from anmin.moves import Move, Moves, Spent, Visit
 
-S = TypeVar("S")
 T = TypeVar("T")
+Answer = Visit | Spent | None  # None: it begins
 
 
 def together(generators: Sequence[Moves[T]], workers: int) -> Moves[list[T]]:
     """What each of the generators ends with; a spent budget is told to the one that asked."""
-    ends: dict[int, T] = {}
-
-    def advance(k: int, answer: Visit | Spent | None) -> Move | None:
-        """The next move of a generator, from what came of its last one; None at its end."""
-        moves = generators[k]
-        try:
-            if isinstance(answer, Spent):
-                return moves.throw(answer)
-            return next(moves) if answer is None else moves.send(answer)
-        except StopIteration as end:
-            ends[k] = end.value
-            return None
-
-    answers: dict[int, Visit | Spent | None] = dict.fromkeys(range(len(generators)))
-    while answers:
-        jobs = [partial(advance, k, answer) for k, answer in answers.items()]
-        asked = dict(zip(answers, shared_out(jobs, workers), strict=True))
-        waiting = {k: move for k, move in asked.items() if move is not None}
-        made, answers = Round([move.make for move in waiting.values()], workers), {}
-        for place, (k, move) in enumerate(waiting.items()):
+    live, runners = Event(), [Runner(moves) for moves in generators]
+    waiting = deque(runners)
+    for runner in runners:
+        runner.go_on(None, live, workers if len(runners) > 1 else 1)
+    try:
+        while waiting:
+            runner = waiting.popleft()
+            move = runner.next_move()
+            if move is None:
+                continue
             try:
-                answers[k] = yield replace(move, make=partial(made, place))
+                answer: Answer = yield move
             except Spent as ended:
-                answers[k] = Spent(ended.status)
-    return [ends[k] for k in range(len(generators))]
+                answer = Spent(ended.status)
+            runner.go_on(answer, live, workers if waiting else 1)
+            waiting.append(runner)
+    finally:
+        for runner in waiting:
+            runner.cancel()
+    return [runner.end[0] for runner in runners]
 
 
-class Round:
-    """Moves that are made side by side, once the first of them is asked for."""
+class Runner(Generic[T]):
+    """A generator, its next move, and what that comes to where it is made ahead."""
 
-    def __init__(self, makes: list[Callable[[], Visit | None]], workers: int) -> None:
-        self.makes, self.workers = makes, workers
-        self.started: dict[int, Future[Visit | None]] = {}
+    def __init__(self, moves: Moves[T]) -> None:
+        self.moves = moves
+        self.end: list[T] = []
+        self.next_move: Callable[[], Move | None]
+        self.cancel: Callable[[], object] = bool
 
-    def __call__(self, place: int) -> Visit | None:
-        alone = len(self.makes) - place == 1 or not in_parallel(self.workers)
-        if place not in self.started:
-            if alone:
-                return self.makes[place]()
-            threads = pool(self.workers, os.getpid())
-            for k in range(place, len(self.makes)):
-                self.started[k] = threads.submit(quietly, self.makes[k])
-        return self.started[place].result()
+    def go_on(self, answer: Answer, live: Event, workers: int) -> None:
+        """Let `next_move` be what comes of an answer; on a thread, where there are several."""
+        if in_parallel(workers):
+            job = pool(workers, os.getpid()).submit(self.advance, answer, live, True)
+            self.next_move, self.cancel = job.result, job.cancel
+        else:
+            self.next_move, self.cancel = lambda: self.advance(answer, live, False), bool
+
+    def advance(self, answer: Answer, live: Event, ahead: bool) -> Move | None:
+        """The next move, which may be made already; None at the end."""
+        with np.errstate(all="ignore"):  # as in the whole fit: overflow is looked for afterwards
+            try:
+                if isinstance(answer, Spent):
+                    move = self.moves.throw(answer)
+                else:
+                    move = next(self.moves) if answer is None else self.moves.send(answer)
+            except StopIteration as end:
+                self.end.append(end.value)
+                return None
+            made = attempted(move.make) if ahead and live.is_set() else None
+
+        def make() -> Visit | None:
+            live.set()
+            return move.make() if made is None else made.result()
+
+        return replace(move, make=make)
 
 
-def shared_out(jobs: Iterable[Callable[[], S]], workers: int) -> list[S]:
-    """What each job returns, one thread each."""
-    jobs = list(jobs)
-    if len(jobs) < 2 or not in_parallel(workers):
-        return [job() for job in jobs]
-    return list(pool(workers, os.getpid()).map(quietly, jobs))
-
-
-def quietly(job: Callable[[], S]) -> S:
-    """What a job returns; as in the fit that shares it out, overflow is looked for afterwards."""
-    with np.errstate(all="ignore"):
-        return job()
+def attempted(make: Callable[[], Visit | None]) -> Future[Visit | None]:
+    """What a move came to, or the error that it ended with."""
+    done: Future[Visit | None] = Future()
+    try:
+        done.set_result(make())
+    except Exception as error:  # noqa: BLE001, raised where it is asked for
+        done.set_exception(error)
+    return done

@@ -6,7 +6,8 @@ V before each one
 
     (X V)_i = Σ_j C[k_ij] + f_ij V[k_ij]          (Xᵀ U)_k = Σ_{k_i = k} f_i U_i + Σ_{k_i > k} U_i
 
-cost the same however many hinges there are. Centre, scale and √w are taken care of on the way.
+cost the same however many hinges there are: about what `FEW` columns an input cost as a matrix,
+which is formed where there are no more. Centre, scale and √w are taken care of on the way.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy as np
 
 from anmin.backends.compiled import kernels
 from anmin.encoding import Encoding
+
+FEW = 6  # hinges an input, by trial
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,9 +36,12 @@ class Hinges:
     scale: np.ndarray  # (m,)
 
     @classmethod
-    def of(cls, encoding: Encoding, x_mean: np.ndarray, x_scale: np.ndarray) -> Hinges:
+    def of(cls, encoding: Encoding, x_mean: np.ndarray, x_scale: np.ndarray) -> Hinges | None:
+        """Those of an encoding; None where there are too few to be worth it."""
         d = len(encoding.centre)
         inputs, first, size = np.unique(encoding.column, return_index=True, return_counts=True)
+        if len(encoding.column) <= FEW * len(inputs):
+            return None
         return cls(inputs, first, size, encoding.low, encoding.high, x_mean[d:], x_scale[d:])
 
     def columns(self, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +122,8 @@ class HingedRows:
         H, first = V[own:] / scale, V[:own].astype(dtype)
         first[0] -= mean @ H
         P = X.D @ first
-        compiled.add_hinges(P, X.D[:, 0], X.place, X.part, hinges.first, hinges.size, H)
+        T = compiled.hinge_table(H, hinges.first, hinges.size)
+        compiled.add_hinges(P, X.D[:, 0], X.place, X.part, hinges.first, T)
         return P
 
 
