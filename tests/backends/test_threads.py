@@ -11,8 +11,8 @@ from conftest import make_data
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from anmin import ANMINRegressor
-from anmin.backends import NumpyBackend
-from anmin.backends.threads import one_thread
+from anmin.backends import NumpyBackend, threads
+from anmin.backends.threads import one_thread, usable_cores
 
 
 def blas_threads():
@@ -100,3 +100,14 @@ def test_fits_side_by_side_give_the_bits_they_give_alone(two_threads, solver):
         assert alone[steps].loss_curve_ == other.loss_curve_
         np.testing.assert_array_equal(alone[steps].A_, other.A_)
         np.testing.assert_array_equal(alone[steps].B_, other.B_)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores"), [("1", 1), ("2,1", 2), ("99", 4), ("", 4), ("many", 4), ("0", 4)]
+)
+def test_no_more_cores_are_used_than_a_worker_of_joblib_may(asked, cores, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    monkeypatch.setattr("anmin.backends.threads.cpu_count", lambda: 4)
+    threads._usable_cores.cache_clear()
+    assert usable_cores() == cores
+    threads._usable_cores.cache_clear()

@@ -10,6 +10,7 @@ from functools import cache
 from threading import Lock, current_thread
 from typing import TYPE_CHECKING
 
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
@@ -19,10 +20,18 @@ THREADS = "anmin-rows"  # the name of those that share the rows
 
 
 def usable_cores() -> int:
-    """Cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Cores this process may use: affinity, a container's quota, OMP_NUM_THREADS.
+
+    The last is how joblib tells its workers what share of the machine is theirs.
+    """
+    return _usable_cores(os.getpid(), os.environ.get("OMP_NUM_THREADS", ""))
+
+
+@cache
+def _usable_cores(process: int, asked: str) -> int:  # noqa: ARG001, a fork looks for itself
+    first = asked.split(",", maxsplit=1)[0].strip()  # one number for each level of nesting
+    most = int(first) if first.isdecimal() and int(first) > 0 else cpu_count()
+    return min(most, cpu_count())
 
 
 @cache
