@@ -32,14 +32,14 @@ from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
 FACTOR = 3.0  # between consecutive penalties
-LOWEST = 1e-9  # penalty at which the path ends
+LOWEST = 1e-11  # penalty at which the path ends
 TOL = 1e-3  # gain of the damped steps at a penalty that is too little
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 2  # penalties without a better held-out error, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
-EXACT = 1e-9  # training error at which there is nothing left to fit
+EXACT = 1e-12  # training error at which there is nothing left to fit
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
