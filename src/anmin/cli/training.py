@@ -150,7 +150,7 @@ def fit(
     """Fit, shown on standard error, and return what the fit warned of."""
     given: Any = (rows,) if isinstance(rows, RawSource) else (rows.X, rows.y, rows.weight)
     n = rows.tally()[0] if isinstance(rows, RawSource) else len(rows.y)
-    progress.begin(f"fitting {n:,} rows")
+    progress.begin(f"fitting {n:,} rows", squares=not is_classifier(model))
     with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:
