@@ -143,6 +143,21 @@ def test_the_tested_network_is_among_the_starts_of_the_refit(run, monkeypatch):
     assert load_model("m.anmin").warm_start is False
 
 
+@pytest.mark.slow
+def test_the_saved_model_is_of_the_kind_that_was_tested(run, monkeypatch):
+    plans = []
+
+    def noted(model, *args):
+        plans.append(plan(model, *args))
+        return plans[-1]
+
+    plan = ANMINRegressor._plan
+    monkeypatch.setattr(ANMINRegressor, "_plan", noted)
+    words = ("--features", "size", "--features", "old", "--n-hidden", "4", "-o", "m.anmin")
+    assert run("fit", "things.csv", "-t", "price", *words).exit_code == 0
+    assert set(plans) == {(3, "auto")}
+
+
 def test_a_constant_target(run):
     table = "a,y\n" + "".join(f"{i},3\n" for i in range(40))
     result = run("fit", "-", "-t", "y", *QUICK, "--json", "-o", "m.anmin", input=table)
