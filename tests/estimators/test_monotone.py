@@ -66,6 +66,7 @@ def test_signed_systems_agree_with_a_general_solver(seed, m, q):
     assert (signs[:, None] * found >= 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.data())
 def test_any_fit_obeys(data):
@@ -181,6 +182,7 @@ def frame_of(n=120):
     return frame, y
 
 
+@pytest.mark.slow
 def test_frames_by_name_with_gaps():
     frame, y = frame_of()
     model = ANMINRegressor(8, monotonic_cst={"a": 1, "c": -1}, random_state=0).fit(frame, y)
@@ -212,6 +214,7 @@ def test_many_classes_are_refused():
         ANMINClassifier(4, monotonic_cst=[1, 0]).fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6])))
 
 
+@pytest.mark.slow
 def test_files_and_small_networks_obey(tmp_path):
     X, y = rising(120, 0)
     model = ANMINRegressor(8, monotonic_cst=np.array(RISING), random_state=0).fit(X, y)
@@ -223,6 +226,7 @@ def test_files_and_small_networks_obey(tmp_path):
     assert_obeys(again.compact(4, X), X, RISING)
 
 
+@pytest.mark.slow
 def test_a_killed_fit_goes_on_to_the_same_network(tmp_path):
     X, y = rising(80, 0)
     options = {"monotonic_cst": RISING, "checkpoint": tmp_path / "c", "random_state": 0}
