@@ -45,6 +45,7 @@ SUITES = {
     "seconds": "seconds:seconds",
     "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
+    "monotone": "monotone:monotone",
 }
 
 

@@ -29,6 +29,7 @@ from anmin.inspect.importance import Understanding, importances
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
+from anmin.monotone import constrained
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.path import FEW, FOLDS
@@ -75,6 +76,7 @@ class BaseANMIN(
         n_networks: int | str = "auto",
         encoding: str | Encoding | None = "auto",
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
@@ -87,13 +89,12 @@ class BaseANMIN(
         self.slope = slope
         self.lam = lam
         self.solver = solver
-        self.max_iter = max_iter
-        self.max_time = max_time
+        self.max_iter, self.max_time = max_iter, max_time
         self.init = init
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
-        self.categorical_features = categorical_features
+        self.categorical_features, self.monotonic_cst = categorical_features, monotonic_cst
         self.early_stopping = early_stopping
         self.cv = cv
         self.device = device
@@ -295,13 +296,14 @@ class BaseANMIN(
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
-        return Problem(
+        problem = Problem(
             rows.on(device).prepared(scaling, backend, size),
             0.0 if self.lam == "auto" else checks.real_number("lam", self.lam, 0.0, HUGE),
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
             objective,
         )
+        return constrained(self, solver, problem)
 
     def _warn(self, fit: Fit) -> None:
         """Say what a user should know at once, not only in the report."""

@@ -119,6 +119,7 @@ class Engine:
         self.best: Best | None = None  # the same, or by the held-out error where there is one
         self.rough: Best | None = None  # on a part or a sample of the rows
         self.path_steps = 0
+        self.judged: list[Step] = []  # networks of the path, on rows held out
         self.told: Problem | None = None  # what the network that listeners hear of belongs to
 
     def run(self, moves: Moves[Conclusion]) -> Conclusion:
@@ -239,6 +240,8 @@ class Engine:
         )  # fmt: skip
         if enters:
             self.history.append(step)
+        elif error == error:  # noqa: PLR0124
+            self.judged.append(step)
         return step
 
     def tell(self, step: Step, problem: Problem, shown: Point) -> Status | None:

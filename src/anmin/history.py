@@ -68,6 +68,7 @@ class PathStep:
     train_mse: float
     held_out_mse: float
     active: int
+    seconds: float = field(default=nan, compare=False)  # when all held-out parts had come to it
 
 
 @dataclass(frozen=True, slots=True)

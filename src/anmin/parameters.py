@@ -61,6 +61,9 @@ PARAMETERS = """
         Columns that hold categories: by their types (text, pandas' and polars' categories,
         Arrow's dictionaries), or those that are named. Dates become numbers and parts of the
         calendar. Gaps (NaN, None) may be in any column.
+    monotonic_cst : array of -1, 0 and 1, or dict by name, default=None
+        Columns of X that predictions, of a classifier the probability of the second class, are to
+        rise in (1) or to fall in (-1), wherever the others and the column itself lie; 0 for any.
     early_stopping : bool, default=False
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.

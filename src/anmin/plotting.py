@@ -24,12 +24,17 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#8C8C8C"  # for every reader's eyes
 
 
 class TrainingDisplay:
-    """How the fit went: the loss against time.
+    """How the fit went: the loss against time, and before it the choice of the penalty.
+
+    While lam="auto" walks the penalty down there is no loss on all rows yet, but an error on rows
+    held out, in the same units; both are drawn. The walk is most of the time of a fit.
 
     Parameters
     ----------
     seconds, loss : arrays of one length
-        One entry an iteration.
+        One entry an iteration on all rows.
+    path_seconds, held_out : arrays of one length
+        One entry a penalty that was tried; none without a path.
 
     Attributes
     ----------
@@ -47,23 +52,38 @@ class TrainingDisplay:
     'loss'
     """
 
-    def __init__(self, *, seconds: Any, loss: Any) -> None:
+    def __init__(
+        self, *, seconds: Any, loss: Any, path_seconds: Any = (), held_out: Any = ()
+    ) -> None:
         self.seconds, self.loss = np.asarray(seconds, float), np.asarray(loss, float)
+        self.path_seconds = np.asarray(path_seconds, float)
+        self.held_out = np.asarray(held_out, float)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> TrainingDisplay:
-        """Draw the history of a fitted model; keywords go to the line."""
-        return cls(**recorded(estimator, "history_", ("seconds", "loss"))).plot(ax, **kwargs)
+        """Draw the history of a fitted model; keywords go to the lines."""
+        found = recorded(estimator, "history_", ("seconds", "loss"))
+        path = [step for step in estimator.path_ if step.seconds == step.seconds]
+        walked = {
+            "path_seconds": [step.seconds for step in path],
+            "held_out": [step.held_out_mse for step in path],
+        }
+        return cls(**found, **walked).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> TrainingDisplay:
         """Draw into `ax`, or a new figure."""
         axis = ax or new_axes()
         marker = "o" if len(self.seconds) < 30 else ""
         style: Any = {"color": BLUE, "marker": marker, "markersize": 3}
-        axis.plot(self.seconds, self.loss, **style | kwargs)
+        axis.plot(self.seconds, self.loss, label="loss, all rows", **style | kwargs)
+        if len(self.held_out):
+            style = {"color": ORANGE, "marker": "o", "markersize": 3}
+            label = "error, rows held out, as the penalty falls"
+            axis.plot(self.path_seconds, self.held_out, label=label, **style | kwargs)
+            axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
         axis.set(xlabel="seconds", ylabel="loss")
         axis.grid(alpha=0.3)
-        set_scale(axis, self.loss)
+        set_scale(axis, np.concatenate([self.loss, self.held_out]))
         self.ax_, self.figure_ = axis, axis.figure
         return self
 

@@ -143,6 +143,21 @@ def test_the_tested_network_is_among_the_starts_of_the_refit(run, monkeypatch):
     assert load_model("m.anmin").warm_start is False
 
 
+@pytest.mark.slow
+def test_the_saved_model_is_of_the_kind_that_was_tested(run, monkeypatch):
+    plans = []
+
+    def noted(model, *args):
+        plans.append(plan(model, *args))
+        return plans[-1]
+
+    plan = ANMINRegressor._plan
+    monkeypatch.setattr(ANMINRegressor, "_plan", noted)
+    words = ("--features", "size", "--features", "old", "--n-hidden", "4", "-o", "m.anmin")
+    assert run("fit", "things.csv", "-t", "price", *words).exit_code == 0
+    assert set(plans) == {(3, "auto")}
+
+
 def test_a_constant_target(run):
     table = "a,y\n" + "".join(f"{i},3\n" for i in range(40))
     result = run("fit", "-", "-t", "y", *QUICK, "--json", "-o", "m.anmin", input=table)
@@ -360,6 +375,11 @@ def test_the_line_says_what_is_done_and_how_well(phase, best, words):
     assert standing(SimpleNamespace(phase=phase, mse=0.25), best) == words
 
 
+def test_a_log_loss_has_no_root():
+    step = SimpleNamespace(phase="path", mse=0.25)
+    assert standing(step, 0.36, 1.0) == "choosing the penalty: error 0.2500, held out 0.3600"
+
+
 @pytest.mark.slow
 def test_the_errors_that_are_shown_are_true():
     """Along the penalty path, and in the units of y: those of the path, and of the network."""
@@ -383,11 +403,8 @@ def test_the_errors_that_are_shown_are_true():
     assert 0.5e3 < np.nanmin(held_out) ** 0.5 < 2e3
     assert told[-1].mse == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=0.05)
     start = next(i for i in range(len(told)) if told[i].phase == "path" and np.isfinite(best[i]))
-    for i in range(start, len(told)):  # the least since the penalty rose: on one held-out part
-        since = max(k for k in range(i + 1) if k == 0 or told[k].lam > told[k - 1].lam)
-        seen = [s.held_out_mse for s in told[since : i + 1] if np.isfinite(s.held_out_mse)]
-        if told[i].phase == "path":
-            assert best[i] == (min(seen) if seen else np.inf)
+    for i in range(start, len(told)):
+        assert best[i] == np.nanmin([s.held_out_mse for s in told[: i + 1]])
     shares = [step.share for step in told]
     assert shares == sorted(shares)
 

@@ -10,6 +10,7 @@ pytest.importorskip("matplotlib", reason='pictures need the extra "cli"')
 import matplotlib.pyplot as plt
 
 from anmin import ANMINRegressor
+from anmin.engine import listening
 from anmin.plotting import PathDisplay, TrainingDisplay, plain
 
 
@@ -44,6 +45,25 @@ def test_training_shows_the_history(paper):
     np.testing.assert_array_equal(line.get_ydata(), paper.loss_curve_)
     assert display.ax_.get_xlabel() == "seconds"
     assert display.figure_ is display.ax_.figure
+
+
+def test_training_shows_the_choice_of_the_penalty_too(auto):
+    display = TrainingDisplay.from_estimator(auto)
+    loss, held_out = display.ax_.lines
+    np.testing.assert_array_equal(loss.get_ydata(), auto.loss_curve_)
+    np.testing.assert_array_equal(held_out.get_ydata(), [s.held_out_mse for s in auto.path_])
+    seconds = held_out.get_xdata()
+    assert (np.diff(seconds) >= 0).all()
+    assert 0 < seconds[0] <= seconds[-1] <= auto.history_[-1].seconds
+    assert display.ax_.get_legend() is not None
+
+
+def test_the_path_is_timed_by_what_listeners_hear():
+    told = []
+    with listening(lambda step, _: told.append(step) and None):
+        model = ANMINRegressor(8, random_state=0).fit(*rows(2))
+    looks = {step.seconds for step in told if np.isfinite(step.held_out_mse)}
+    assert {step.seconds for step in model.path_} <= looks
 
 
 def test_a_loss_that_hardly_falls_is_written_in_full():

@@ -51,10 +51,11 @@ ALLOWED = {
     "rows": {"columns", "sources"},
     "callbacks": {"history", "network", "sources"},
     "compact": {"checks", "rows", "sources"},
+    "monotone": {"columns", "solvers"},
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
-        "history", "inspect", "losses", "network", "objective", "rows", "solvers", "sources",
-        "status",
+        "history", "inspect", "losses", "monotone", "network", "objective", "rows", "solvers",
+        "sources", "status",
     },
     "probabilities": set(),
     "interval_methods": {"conformal", "sources"},

@@ -32,37 +32,34 @@ class FitProgress(Progress):
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self.line: TaskID | None = None
-        self.best, self.lam = inf, inf  # of the walk of the penalty that is on its way
+        self.best, self.squares = inf, True  # held-out error; whether roots are taken of errors
 
-    def begin(self, what: str) -> None:
-        """A new line, for the next fit."""
+    def begin(self, what: str, squares: bool = True) -> None:
+        """A new line, for the next fit: of squares, or of another loss."""
         if self.line is not None:
             self.remove_task(self.line)
         self.line = self.add_task(what, total=None, standing="")
-        self.best, self.lam = inf, inf
+        self.best, self.squares = inf, squares
 
     def hear(self, step: Step, _: Network) -> None:
         """Take down how the fit stands; the line is drawn a few times a second by itself."""
-        if step.phase != "path" or step.lam > self.lam:  # other rows are held out now, or none
-            self.best = inf
-        self.lam = step.lam
         if isfinite(step.held_out_mse):
             self.best = min(self.best, step.held_out_mse)
         if self.line is not None:
-            text = standing(step, self.best)
+            best = self.best if step.phase == "path" else inf
+            text = standing(step, best, 0.5 if self.squares else 1.0)
             self.update(self.line, total=1.0, completed=step.share, standing=text)
 
 
-def standing(step: Step, best: float = inf) -> str:
-    """What a fit is doing and how well it does: root mean squares, in the units of y.
+def standing(step: Step, best: float = inf, power: float = 0.5) -> str:
+    """What a fit is doing and how well it does: roots of mean squares, or mean losses.
 
-    The first is on the rows that it is fitted to; the second, on rows held out, the least since
-    the penalty began to fall.
+    The first is on the rows that it is fitted to; the second, on rows held out, the least so far.
 
     >>> from types import SimpleNamespace
     >>> standing(SimpleNamespace(phase="descend", mse=0.25), best=0.36)
     'descending: error 0.5000, held out 0.6000'
     """
-    held_out = f", held out {number(best**0.5)}" if isfinite(best) else ""
-    error = f"error {number(max(step.mse, 0.0) ** 0.5)}{held_out}"
+    held_out = f", held out {number(best**power)}" if isfinite(best) else ""
+    error = f"error {number(max(step.mse, 0.0) ** power)}{held_out}"
     return f"{PHASES.get(step.phase, step.phase or 'iterating')}: {error}"

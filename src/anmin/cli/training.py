@@ -1,8 +1,8 @@
 """The work of `anmin fit`: split, fit, test, fit again on all rows, remember how.
 
 The test rows are taken out before anything is fitted. By default the model is then fitted once more
-on all rows, from the tested network (with `lam="auto"` from others too), and that one is saved: it
-has seen more, and the test error is an honest, slightly high estimate of its error. Both fits share
+on all rows, in the same way (with a `lam` from the tested network), and that one is saved: it has
+seen more, and the test error is an honest, slightly high estimate of its error. Both fits share
 `max_time`.
 """
 
@@ -76,7 +76,8 @@ def train(
         warned = fit(tested, kept, progress)
         chosen, seen = tested, kept
         if again and not interrupts:
-            final = deepcopy(tested).set_params(warm_start=True)  # no worse a start than it had
+            # No worse a start than it had; but with "auto" the plan of the tested fit, all of it.
+            final = deepcopy(tested).set_params(warm_start=model.lam != "auto")
             warned += fit(final, rows, progress)
             if not interrupts:  # else the tested model is the better one
                 final.set_params(max_time=model.max_time, warm_start=model.warm_start)
@@ -150,7 +151,7 @@ def fit(
     """Fit, shown on standard error, and return what the fit warned of."""
     given: Any = (rows,) if isinstance(rows, RawSource) else (rows.X, rows.y, rows.weight)
     n = rows.tally()[0] if isinstance(rows, RawSource) else len(rows.y)
-    progress.begin(f"fitting {n:,} rows")
+    progress.begin(f"fitting {n:,} rows", squares=not is_classifier(model))
     with warnings.catch_warnings(record=True) as caught, listening(progress.hear):
         warnings.simplefilter("always")
         try:

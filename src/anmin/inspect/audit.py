@@ -110,6 +110,7 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     ZtRB, ZVZ, SVS, StR = (be.to_numpy(V) for V in (look.ZtRB, look.ZVZ, look.SVS, look.StR))
     n = look.n
     g, gW = ZtRB / n - lam * net.A, StR / n - lam * W
+    g, _ = problem.downhill(net.A, W, g)
     D, DW = ZVZ / n + lam, SVS / n + lam  # curvature along one weight
     mean, total = be.to_numpy(look.Yt1) / n, look.null / n
     if problem.objective.least_squares:
@@ -155,6 +156,8 @@ def hidden_system(problem: Problem, net: Network, g: np.ndarray, loss: float) ->
         return HiddenSystem("there are no hidden units")
     if m > UNKNOWNS:
         return HiddenSystem(f"it has {m:,} unknowns, more than {UNKNOWNS:,}")
+    if problem.input_signs is not None:
+        return HiddenSystem("some of its weights have to be of a sign")
     quadratic = problem.objective.least_squares
     if not quadratic and len(net.b0) > 1:
         return HiddenSystem("the loss weighs each output of a row by itself")

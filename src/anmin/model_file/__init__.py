@@ -187,9 +187,11 @@ def build(facts: Facts, arrays: Arrays) -> Any:
     loss = values.read(float, facts.get("loss"), "its loss")
     history, path = read_table(facts, "history", Step), read_table(facts, "path", PathStep)
     require(len(history) > 0, "its history is empty")
-    model._adopt(Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path), scaling)
     report = facts.get("report", "missing")
     model._report = None if report is None else values.read_record(report, "report", Report)
+    cut = model._report is not None and model._report.path_cut
+    fit = Fit(network, loss, history, Status.SOLVED, number(facts, "lam"), path, cut)
+    model._adopt(fit, scaling)
     model._columns = read_columns(facts, arrays, scaling.n_features)
     d = scaling.n_features if model._columns is None else len(model._columns.columns)
     read_names(model, facts, d)

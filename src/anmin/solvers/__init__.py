@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isclose, nan
 
 from anmin import checks
 from anmin.engine import Engine
-from anmin.history import Fit, PathStep, Units
+from anmin.history import Fit, PathStep, Step, Units
 from anmin.moves import Conclusion, Moves
 from anmin.solvers.algorithm1 import Algorithm1
 from anmin.solvers.early import hold_out
@@ -48,7 +49,7 @@ def solve(
     lowest = min(step.loss for step in history)
     if whole and engine.held_out is None and loss < lowest == history[-1].loss:
         history[-1] = replace(history[-1], loss=loss, mse=found.point.mse * units.loss)
-    path = [in_units(step, units) for step in conclusion.path]
+    path = [timed(in_units(step, units), engine.judged) for step in conclusion.path]
     return problem, Fit(
         problem.network(found.point).scaled(units.y), loss, history, conclusion.status,
         problem.lam * units.lam, path, conclusion.path_cut, found.dead, found.off,
@@ -60,6 +61,12 @@ def in_units(step: PathStep, units: Units) -> PathStep:
     """A step of the path as the user knows it."""
     train, held_out = step.train_mse * units.loss, step.held_out_mse * units.loss
     return replace(step, lam=step.lam * units.lam, train_mse=train, held_out_mse=held_out)
+
+
+def timed(step: PathStep, judged: list[Step]) -> PathStep:
+    """A step of the path with the seconds at which the last part came to its penalty."""
+    known = [look.seconds for look in judged if isclose(look.lam, step.lam, rel_tol=1e-6)]
+    return replace(step, seconds=max(known, default=nan))
 
 
 def moves(

@@ -133,6 +133,11 @@ class DenseCurvature:
         self.H, self.lam = H.reshape(h * p, h * p), problem.lam / self.unit
         self.D = damping(self.H.diagonal().reshape(h, p), be)
 
+    def hold(self, free: Array) -> None:
+        """Keep the weights that are not free where they are."""
+        f = self.backend.asarray(free).T.reshape(-1)
+        self.H = f[:, None] * self.H * f
+
     def solve(self, g: Array, mu: float) -> Array | None:
         """v with (H + lam I + mu D) v = g, or None where that is not positive definite."""
         h, p = self.shape
@@ -174,9 +179,18 @@ class ProductCurvature:
         self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
         self.lam = problem.lam / self.unit
         self.last: Array | None = None
+        self.free: Array | None = None  # all weights
+
+    def hold(self, free: Array) -> None:
+        """Keep the weights that are not free where they are."""
+        self.free = self.backend.asarray(free)
 
     def product(self, V: Array) -> Array:
         """H V, in two sweeps: the part of (G∘XV)L that S explains, then Zᵀ of the rest."""
+        HV = self.whole_product(V)
+        return HV if self.free is None else self.free * HV
+
+    def whole_product(self, V: Array) -> Array:
         explained = None
         if self.frame.root is not None:
             explained = self.rows.source.reduce(ExplainedPass(self.frame, V))  # (h + 1, r)
@@ -225,4 +239,5 @@ class ProductCurvature:
         kappa, P = self.backend.eigh(self.K / (root * root.T))
         P = P / root.T
         weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
-        return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
+        f = 1.0 if self.free is None else self.free
+        return lambda R: f * (Q @ (weight * (Q.T @ R @ P)) @ P.T)

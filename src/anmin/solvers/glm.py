@@ -24,7 +24,8 @@ def linear_model(problem: Problem, penalty: np.ndarray, care: Care = LAST) -> np
     be = problem.backend
     C = be.double(np.zeros((len(penalty), problem.source.shape[2])))
     column = be.double(penalty)[:, None]
-    return be.to_numpy(minimise(be, problem.working_sums(None), C, column, care)[0])
+    signs, sums_at = problem.input_signs, problem.working_sums(None)
+    return be.to_numpy(minimise(be, sums_at, C, column, care, signs)[0])
 
 
 def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
@@ -54,7 +55,7 @@ def held_out_errors(part: Problem, judge: Problem, penalties: np.ndarray) -> np.
     sums_at, on_others = part.working_sums(None), judge.working_sums(None)
     for i, penalty in enumerate(penalties):
         column = be.double(np.append(0.0, np.full(len(C) - 1, penalty)))[:, None]
-        C, _ = minimise(be, sums_at, C, column, NEXT)
+        C, _ = minimise(be, sums_at, C, column, NEXT, part.input_signs)
         errors[i] = on_others(C, False).value
         if errors[i] > MUCH * errors.min():
             break

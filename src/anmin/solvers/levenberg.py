@@ -52,21 +52,21 @@ class Descent:
     def step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu.
 
-        One that helps will do where each damping costs a solve of its own, and on the penalty
-        path, where depth is not what decides.
-
-        While the loss falls further the damping is lowered; while it does not fall at all it is
-        raised, faster and faster. `point` itself comes back where no damping helps. Entries of the
-        firing pattern that changed are counted from the A `before`.
+        One that helps will do where each costs a solve of its own, and on the penalty path. While
+        the loss falls further the damping is lowered; while it does not fall at all it is raised,
+        faster and faster. `point` itself comes back where no damping helps. Entries of the firing
+        pattern that changed are counted from the A `before`.
         """
         problem = self.problem.near(point)
-        g = gradient(problem, point)
+        g, free = problem.downhill(point.A, point.W, gradient(problem, point))
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
         dense = one and problem.forms_matrix(point.A.shape[1], DENSE)
         tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)
         )
+        if free is not None:
+            curvature.hold(free)
         self.known = point.A, curvature.A
         best, best_mu, grow, better = point, mu, FACTOR, 0
         while mu < MOST:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import eigh, solve
 
 from anmin.backends import Array
-from anmin.linsolve import OVERFLOW
+from anmin.linsolve import OVERFLOW, solve_signed
 from anmin.network import Network
 from anmin.solvers.glm import chosen_linear_model, linear_model
 from anmin.solvers.newton import FIRST
@@ -52,7 +52,7 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
     values, Q = eigh(K)
     values, c = np.maximum(values, 1e-12 * values.max(initial=0.0) + 1e-300), Q.T @ c
     rows, variance = problem.source.shape[0], sums.YtY - n * float(y_mean @ y_mean)
-    best, C = np.inf, np.zeros_like(c)
+    best, C, least = np.inf, np.zeros_like(c), 0.0
     for penalty in PENALTIES * values.mean():
         inverse = 1 / (values + penalty)
         B = inverse[:, None] * c
@@ -60,8 +60,11 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
         df = 1 + float((values * inverse).sum())
         error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
         if error < best:
-            best, C = error, B
-    return as_network(problem, Q @ C, y_mean - mean @ (Q @ C), units, sums.largest)
+            best, C, least = error, B, penalty
+    C = Q @ C
+    if problem.input_signs is not None:
+        C = solve_signed(K + least * np.eye(len(K)), Q @ c, problem.input_signs[1:])
+    return as_network(problem, C, y_mean - mean @ C, units, sums.largest)
 
 
 def as_network(
@@ -71,7 +74,11 @@ def as_network(
 
     With fewer units one a direction, always on for rows no longer than `largest`.
     """
-    U, size, V = np.linalg.svd(C, full_matrices=False)  # (d, k), (k,), (k, q)
+    if problem.input_signs is None:
+        U, size, V = np.linalg.svd(C, full_matrices=False)  # (d, k), (k,), (k, q)
+    else:  # a direction an output, and no rounding that could change a sign
+        size, V = np.linalg.norm(C, axis=0), np.eye(C.shape[1])
+        U = C / np.maximum(size, 1e-300)
     if 2 * len(size) > units:
         bias, B = 1.01 * largest, size[:, None] * V
         A = np.vstack([np.full(len(size), bias), U])

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from anmin.backends import Array, Backend
-from anmin.linsolve import inverse_root
+from anmin.linsolve import inverse_root, solve_signed
 from anmin.sums.output import WorkingStats
 
 HALVINGS = 12
@@ -37,18 +39,22 @@ LAST = Care(60, 1e-9)  # for a result
 
 
 def minimise(
-    backend: Backend, sums_at: SumsAt, W: Array, penalty: Array | float, care: Care
-) -> tuple[Array, WorkingStats]:
-    """The W of least Φ from a given one, and the sums there.
+    backend: Backend, sums_at: SumsAt, W: Array, penalty: Array | float, care: Care,
+    signs: np.ndarray | None = None,
+) -> tuple[Array, WorkingStats]:  # fmt: skip
+    """The W of least Φ from a given one, and the sums there; rows of W may have to be of a sign.
 
     With one output the matrix is formed anew in each turn. Of several, which may act on each other
     in ways that it does not know, those of the first turn will do for the others.
     """
+    if signs is not None:
+        W = W * (W * backend.double(signs)[:, None] >= 0)
     here, anew = sums_at(W, True), W.shape[1] == 1
-    phi, roots, StVS = total(here, W, penalty), inverse_roots(backend, here, W, penalty), here.StVS
+    phi, StVS = total(here, W, penalty), here.StVS
+    toward = solver(backend, here, W, penalty, signs)
     for _ in range(care.turns):
         g = here.StR / here.n - penalty * W  # (m, q)
-        D = (roots.swapaxes(1, 2) @ (roots @ g.T[:, :, None]))[:, :, 0].T
+        D = toward(W, g)
         gain = float((D * g).sum())  # the fall of Φ along D if it were quadratic
         if not gain > care.settled * phi:
             break
@@ -64,20 +70,30 @@ def minimise(
             break
         W, here, phi = new, there, found
         if anew:
-            roots, StVS = inverse_roots(backend, here, W, penalty), here.StVS
+            toward, StVS = solver(backend, here, W, penalty, signs), here.StVS
     return W, replace(here, StVS=StVS)
 
 
-def inverse_roots(
-    backend: Backend, sums: WorkingStats, W: Array, penalty: Array | float
-) -> Array:  # fmt: skip
-    """T_k with T_kᵀT_k = (SᵀVS/n + penalty)⁻¹ of output k: (q, m, m)."""
+def solver(
+    backend: Backend, sums: WorkingStats, W: Array, penalty: Array | float,
+    signs: np.ndarray | None,
+) -> Callable[[Array, Array], Array]:  # fmt: skip
+    """W, g ↦ D of least Σ_k D_kᵀ(SᵀVS/n + penalty)D_k − 2 gᵀD, W + D of the signs asked for."""
     roots, ridge = sums.StVS * 0, (penalty + 0 * W)[:, 0]
     for k in range(len(roots)):
         K = sums.StVS[k] / sums.n
         K.reshape(-1)[:: len(K) + 1] += ridge
-        roots[k] = inverse_root(backend, K, JITTER)
-    return roots
+        roots[k] = inverse_root(backend, K, JITTER) if signs is None else K
+    if signs is None:  # T_k with T_kᵀT_k = K⁻¹
+        return lambda _, g: (roots.swapaxes(1, 2) @ (roots @ g.T[:, :, None]))[:, :, 0].T
+    Ks = backend.to_numpy(roots)
+
+    def toward(W: Array, g: Array) -> Array:
+        pairs = zip(Ks, backend.to_numpy(W).T, backend.to_numpy(g).T, strict=True)
+        best = [solve_signed(K, (K @ w + v)[:, None], signs) for K, w, v in pairs]
+        return backend.double(np.hstack(best)) - W
+
+    return toward
 
 
 def total(sums: WorkingStats, W: Array, penalty: Array | float) -> float:

@@ -83,14 +83,17 @@ def candidates(
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     n = X[:, 0] @ X[:, 0]
     W = hyperplanes(X, (R * R).sum(1), CANDIDATES, rng)
+    lean = None
     for turn in range(turns + 1):
+        W = problem.obeying(W, lean)
         W /= np.maximum(np.linalg.norm(W, axis=0), 1e-300)
         P = X @ W
         c = CPU.activate(P, problem.slope).T @ R / n  # (candidates, q)
         gain = np.linalg.norm(c, axis=1)
         if turn < turns:
             pull = R @ (c / np.maximum(gain, 1e-300)[:, None]).T  # (rows, candidates)
-            W = X.T @ (CPU.gain(P > 0, problem.slope) * pull)
+            W, lean = X.T @ (CPU.gain(P > 0, problem.slope) * pull), c.sum(1)
+    gain = np.linalg.norm(problem.of_use(W, c), axis=1)
     order = np.argsort(-gain)
     return W[:, order], gain[order]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from anmin.backends import Array, Backend
 from anmin.history import Units
-from anmin.linsolve import solve_spd
+from anmin.linsolve import solve_signed, solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
 from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
@@ -66,6 +66,31 @@ class Problem:
         """What its numbers are worth to the user."""
         return Units(self.source.scaling.y_scale, self.objective.degree)
 
+    # ---- what weights may be: anything here, of some signs alone in `signs.py` ---------------
+
+    @property
+    def input_signs(self) -> np.ndarray | None:
+        """The sign of what a linear model may make of each column, 0 for any: (p,)."""
+        return None
+
+    def output_signs(self, A: Array) -> np.ndarray | None:  # noqa: ARG002
+        """The sign of the output weights of each unit, and of b0, 0 for any: (h + 1,)."""
+        return None
+
+    def obeying(self, A: Array, lean: np.ndarray | None = None) -> Array:  # noqa: ARG002
+        """A without weights that may not be; a unit that leans to a sign takes that."""
+        return A
+
+    def of_use(self, A: np.ndarray, c: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Output weights c (h, q) as units A may have them."""
+        return c
+
+    def downhill(self, A: Array, W: Array, g: Array) -> tuple[Array, Array | None]:  # noqa: ARG002
+        """A direction g of A without weights that it may not go to; which are free, 0 or 1."""
+        return g, None
+
+    # ---- points -------------------------------------------------------------------------------
+
     def at(self, A: Array, W: Array | None = None) -> Point:
         """The best output layer for A, and the loss: one thin pass.
 
@@ -82,8 +107,13 @@ class Problem:
         """
         if not self.objective.least_squares:
             return self.at_best(A, W)
-        n, lam, K = sums.n, self.lam, sums.StS / sums.n
-        W = solve_spd(self.backend, self.backend.shifted(K, lam), sums.StY / n).value
+        n, lam, K = sums.n, self.lam, self.backend.shifted(sums.StS / sums.n, self.lam)
+        signs = self.output_signs(A)
+        if signs is None:
+            W = solve_spd(self.backend, K, sums.StY / n).value
+        else:
+            K, c = (self.backend.to_numpy(V) for V in (K, sums.StY / n))
+            W = self.backend.double(solve_signed(K, c, signs))
         W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
         mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
@@ -96,7 +126,8 @@ class Problem:
         if W is None:
             W = self.backend.double(self.backend.zeros(A.shape[1] + 1, self.source.shape[2]))
 
-        found = minimise(self.backend, self.working_sums(A), W, self.lam, care)
+        signs = self.output_signs(A)
+        found = minimise(self.backend, self.working_sums(A), W, self.lam, care, signs)
         return self.with_output(A, *found)
 
     def working_sums(self, A: Array | None) -> SumsAt:

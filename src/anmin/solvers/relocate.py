@@ -111,10 +111,11 @@ def relocate(
         R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
         odds = (R**2).sum(1)
         C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
+        C = problem.obeying(C)
         Z = activate(X @ C, problem.slope)
         ZtZ = (Z * Z).sum(0) + 1e-300
         left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S
-        gain = ((Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
+        gain = (problem.of_use(C, Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
         best = gain.argmax()
         size = np.linalg.norm(A[:, j]) or 1.0
         A[:, j] = size * C[:, best] / np.linalg.norm(C[:, best])

@@ -60,6 +60,7 @@ class Solver(BaseEstimator):
     dtype: str = "auto"
     batch_size: int | str = "auto"
     removes_idle_units = True
+    obeys_signs = False  # whether it asks the problem what weights may be: for monotonic_cst
     any_loss = False  # whether it asks the problem's objective, and so takes any loss
 
     def check(self) -> None:

@@ -55,7 +55,7 @@ class VarPro(Solver):
     20
     """
 
-    any_loss = True
+    any_loss = obeys_signs = True
 
     def __init__(
         self,
