@@ -293,7 +293,7 @@ class BaseANMIN(
         terms = scaling, self.standardize, self._chooses(solver)
         scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
-        backend = get_backend("cpu" if rows.remote else device, solver.dtype)
+        backend = get_backend("cpu" if rows.remote else device, solver.dtype).for_width(d + 1)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
         return Problem(
             rows.on(device).prepared(scaling, backend, size),

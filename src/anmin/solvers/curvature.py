@@ -27,9 +27,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from anmin.backends import Array, Backend
+from anmin.backends import WIDE, Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.spectrum import leading_inputs
 from anmin.sources import Source
 from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
 from anmin.sums.gram import PatternPass, output_blocks, unpack
@@ -59,11 +60,15 @@ class CurvatureRows:
         self.backend: Backend = source.backend
 
     @cached_property
-    def moments(self) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of XᵀX/n."""
+    def moments(self) -> tuple[Array, Array, float]:
+        """Eigenvalues and eigenvectors of XᵀX/n, and what stands for those that are not known."""
+        if self.source.shape[1] > WIDE:
+            found = leading_inputs(self.source)
+            values, vectors = map(self.backend.asarray, (found.values, found.vectors))
+            return values, vectors, found.rest
         XtX = self.source.reduce(InputPass()).XtX
         values, vectors = self.backend.eigh(XtX / XtX[0, 0])
-        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors)
+        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors), 0.0
 
 
 def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
@@ -169,9 +174,10 @@ class ProductCurvature:
         L, self.unit = output_factor(be, point.W, problem.lam, apart=at is not None)
         self.frame = Frame(self.A, problem.slope, root, L / n**0.5, at)
         found = rows.source.reduce(FiringPass(self.frame, before))
-        self.counts, sigma = found.counts, rows.moments[0]
+        self.counts, (sigma, _, rest), p = found.counts, rows.moments, len(self.A)
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
-        self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
+        trace = float(sigma.sum()) + rest * (p - len(sigma))
+        self.D = damping(self.K.diagonal()[:, None] * trace / p, be)
         self.lam = problem.lam / self.unit
         self.last = be.zeros(*self.A.shape)
 
@@ -217,10 +223,19 @@ class ProductCurvature:
 
         Without penalty and damping a small part of D stands in for the shift.
         """
-        values, Q = self.rows.moments
+        values, Q, rest = self.rows.moments
         least = UNSHIFTED * self.D.T
         root = self.backend.where(shift > least, shift, least) ** 0.5  # (1, h)
         kappa, P = self.backend.eigh(self.K / (root * root.T))
         P = P / root.T
-        weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
-        return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
+        kappa = kappa * (kappa > 0)
+        weight = 1 / (values[:, None] * kappa + 1)  # (p, h)
+        if len(values) == len(Q):
+            return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
+        outside = 1 / (rest * kappa + 1)  # (h,)
+
+        def precondition(R: Array) -> Array:
+            T = R @ P
+            return (outside * T + Q @ ((weight - outside) * (Q.T @ T))) @ P.T
+
+        return precondition

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from anmin.backends import Array, Backend
+from anmin.backends import WIDE, Array, Backend
 from anmin.sources.chunk import Chunk
 from anmin.sources.draws import Beside, Part
 from anmin.sources.hinged import Hinges, hinged_rows
@@ -97,10 +97,15 @@ class Kernel(Protocol[S_co]):
 
 
 def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
-    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
+    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`.
+
+    Very wide rows come in a quarter of that.
+    """
+    unit = ROUND if p <= WIDE else ROUND // 4
     if batch_size == "auto":
         batch_size = backend.working // (8 * (p + q) + 40 * h)  # bytes a row in a pass
-    return max(1, -(-int(batch_size) // ROUND)) * ROUND
+        batch_size = batch_size if p <= WIDE else batch_size // 2
+    return max(1, -(-int(batch_size) // unit)) * unit
 
 
 class Source:

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from anmin.backends import WIDE
+
 if TYPE_CHECKING:
     from anmin.sources.chunk import Chunk
 
 TABLE = 2**20
 BLOCK = 4096  # rows whose keys are made at a time
+LEAST = 256  # rows of a sample of very wide ones
 
 
 class Keep(Protocol):
@@ -60,6 +63,11 @@ def draw(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
             return np.sort(drawn[first[:k]])
 
 
+def within(rows: int, width: int) -> int:
+    """So many rows, or of very wide ones as many as stay within a quarter of a gigabyte."""
+    return rows if width <= WIDE else min(rows, max(2**25 // width, LEAST))
+
+
 def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     """64 random bits for each row: the same for equal X and Y, else others.
 
@@ -72,8 +80,9 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     """
     factor = np.random.Philox(key=seed).random_raw(sum(chunk.width)) | np.uint64(1)
     found = np.empty(len(chunk), dtype=np.uint64)
-    for i in range(0, len(found), BLOCK):
-        rows = slice(i, i + BLOCK)
+    size = within(BLOCK, 8 * sum(chunk.width))
+    for i in range(0, len(found), size):
+        rows = slice(i, i + size)
         V = np.hstack([chunk.X[rows], chunk.Y[rows]], dtype=np.float64) + 0.0  # −0 is 0
         found[rows] = mixed(mixed(V.view(np.uint64)) * factor).sum(axis=1)
     return mixed(found)
