@@ -77,7 +77,7 @@ def memory_bytes() -> float:
 def start(init: Any, shape: tuple[int, int]) -> np.ndarray | None:
     """The first A that was given, or None for a random one."""
     if isinstance(init, str):
-        one_of("init", init, ("random",))
+        one_of("init", init, ("random", "trees"))
         return None
     A = np.array(init, dtype=np.float64)
     if A.shape != shape:

@@ -23,6 +23,7 @@ from anmin.backends import WIDE
 from anmin.encoding import Encoding
 from anmin.sources import Scaling, Source
 from anmin.sources.draws import draw, within
+from anmin.starts import TreeStart
 
 STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows
 HINGES = 16  # of an input, at most
@@ -41,6 +42,7 @@ class View:
     relocations: int = 2  # in a row without a gain that end the last stage
     steps: int = 8  # damped ones at each penalty
     last: float = inf  # damped ones on all rows
+    trees: TreeStart | None = None  # whose rules are candidates for units
 
     def stretched(self, s: np.ndarray) -> Scaling:
         """The scaling with column j times s_j."""
