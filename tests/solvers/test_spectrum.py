@@ -9,14 +9,16 @@ from conftest import make_problem
 from sklearn.linear_model import Ridge
 
 from anmin import ANMINClassifier, ANMINRegressor
+from anmin.inspect import importance
 from anmin.inspect.importance import importances
 from anmin.network import Network
 from anmin.solvers import curvature, linear, spectrum
-from anmin.solvers.curvature import CurvatureRows, ProductCurvature
+from anmin.solvers.curvature import CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.linear import linear_directions, ridge_network
 from anmin.solvers.spectrum import CentredInputs, conjugate_gradients, leading, leading_inputs
-from anmin.sources import draws
+from anmin.sources import Chunk, draws
 from anmin.sources.draws import keys, within
+from anmin.sums.gram import PatternPass
 
 
 def wide_rows(n=60, d=40, q=1, seed=0, weighted=False):
@@ -63,7 +65,7 @@ def test_conjugate_gradients_solve_from_any_spectrum():
     for rank in (1, 5, 30):
         found = leading(lambda V: M @ V, 30, np.trace(M), rank)
         v = conjugate_gradients(lambda V: M @ V, c, 0.1, found)
-        np.testing.assert_allclose(M @ v + 0.1 * v, c, atol=1e-4)
+        np.testing.assert_allclose(M @ v + 0.1 * v, c, atol=2e-3)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -125,14 +127,24 @@ def test_a_damped_step_is_the_same(narrow, monkeypatch):
 
 
 def test_importances_are_the_same(monkeypatch):
-    from anmin.inspect import importance
-
     problem, rng = problem_of(), np.random.default_rng(0)
     net = Network(rng.normal(size=(41, 5)), rng.normal(size=(5, 1)), np.zeros(1))
     columns = [np.array([j]) for j in range(40)]
     expected = importances(problem, net, columns)
     monkeypatch.setattr(importance, "WIDE", 3)
     np.testing.assert_allclose(importances(problem, net, columns), expected, rtol=1e-9)
+
+
+def test_many_outputs_need_no_sums_of_targets(monkeypatch):
+    problem = problem_of(80, d=4, q=5)
+    point = problem.at(np.random.default_rng(0).normal(size=(5, 6)))
+    rows = CurvatureRows(problem.source, True)
+    expected = DenseCurvature(rows, point, problem, None)
+    monkeypatch.setattr(curvature, "MANY", 1)
+    found = DenseCurvature(rows, point, problem, None)
+    np.testing.assert_allclose(found.H, expected.H, atol=1e-9)
+    sums = problem.source.reduce(PatternPass(point.A, 0.0, targets=False))
+    assert sums.ZtY.size == 0
 
 
 # ---- samples ------------------------------------------------------------------------------------
@@ -143,16 +155,10 @@ def test_samples_of_very_wide_rows_are_bounded(monkeypatch):
     assert within(8000, 10_000) * 10_000 * 8 <= 2**28
     assert within(8000, 10**9) == draws.LEAST
     X, Y, _ = wide_rows()
-    chunk = draws_chunk(X, Y)
+    chunk = Chunk(X, Y)
     expected = keys(chunk)
     monkeypatch.setattr(draws, "BLOCK", 7)
     np.testing.assert_array_equal(keys(chunk), expected)
-
-
-def draws_chunk(X, Y):
-    from anmin.sources.chunk import Chunk
-
-    return Chunk(X, Y)
 
 
 # ---- fits ---------------------------------------------------------------------------------------

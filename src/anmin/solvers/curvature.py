@@ -37,6 +37,7 @@ from anmin.sums.gram import PatternPass, output_blocks, unpack
 from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, WorkingStats
 
 DENSE = 1000
+MANY = 256  # outputs above which no sums are formed that the curvature does not need
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
 UNSHIFTED = 1e-6  # of D: the least shift in a preconditioner
 
@@ -125,7 +126,8 @@ class DenseCurvature:
         self.backend = be = rows.backend
         self.A = be.asarray(point.A)
         at = weighing(rows, point, problem)
-        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at))
+        few = point.W.shape[1] <= MANY
+        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at, few))
         h, p, _ = stats.shape
         n = stats.n if at is None else rows.source.weight
         self.shape, self.counts = (h, p), stats.counts

@@ -17,10 +17,11 @@ from anmin.network import Network
 from anmin.solvers.glm import chosen_linear_model, linear_model
 from anmin.solvers.newton import FIRST
 from anmin.solvers.problem import Problem
-from anmin.solvers.spectrum import CentredInputs
+from anmin.solvers.spectrum import centred_inputs
 from anmin.sums.output import InputPass
 
 PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
+CANCELLED = 1e-10
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 
@@ -72,13 +73,13 @@ def wide_ridge(problem: Problem, units: float) -> Network:
 
     Generalised cross-validation then takes the eigenvalues that are not known to be equal.
     """
-    inputs = CentredInputs(problem.source)
+    inputs = centred_inputs(problem.source)
     if not problem.objective.least_squares:
         return as_network(problem, 0 * inputs.c, 0 * inputs.y_mean, units, inputs.largest)
-    found, rows, p = inputs.spectrum(), len(problem.source), len(inputs.c)
+    found, rows, p = inputs.spectrum, len(problem.source), len(inputs.c)
     inside = found.vectors.T @ inputs.c
-    outside = max(float((inputs.c**2).sum() - (inside**2).sum()), 0.0)
-    others = max(min(rows - 1, p) - len(found.values), 0)
+    others = max(min(rows - 1, p) - len(found.values), 0)  # eigenvalues that are not known
+    outside = max(float((inputs.c**2).sum() - (inside**2).sum()), 0.0) if others else 0.0
     values = np.append(found.values, found.rest * (p - len(found.values)) / max(others, 1))
     count = np.append(np.ones(len(found.values)), others)
     c = np.append((inside**2).sum(1), outside)
@@ -87,9 +88,10 @@ def wide_ridge(problem: Problem, units: float) -> Network:
         inverse = 1 / (values + penalty)
         left = inputs.variance - float((c * inverse * (2 - values * inverse)).sum())
         df = 1 + float((count * values * inverse).sum())
-        return max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
+        lost = CANCELLED * inputs.variance  # digits of a difference
+        return max(left, lost) / max(1 - df / rows, 1e-9) ** 2
 
-    C = inputs.ridge(found, min(PENALTIES * inputs.trace / p, key=error))
+    C = inputs.ridge(min(PENALTIES * inputs.trace / p, key=error))
     return as_network(problem, C, inputs.y_mean - inputs.mean @ C, units, inputs.largest)
 
 
@@ -144,13 +146,13 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
 
 def wide_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     """The same where XᵀX has too many columns to be formed; none for another loss."""
-    inputs = CentredInputs(problem.source)
+    inputs = centred_inputs(problem.source)
     if not np.isfinite(inputs.trace + (inputs.c**2).sum()):
         raise ValueError(OVERFLOW)
     if not problem.objective.least_squares:
         return np.zeros((len(inputs.c) + 1, 0)), inputs.largest
     penalty = problem.lam + 1e-10 * inputs.trace / len(inputs.c)
-    C = inputs.ridge(inputs.spectrum(), penalty)
+    C = inputs.ridge(penalty)
     return main_directions(np.vstack([0 * C[:1], C]), C.T @ inputs(C), h), inputs.largest
 
 
