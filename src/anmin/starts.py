@@ -26,7 +26,7 @@ from anmin.encoding import Encoding, distinct
 from anmin.sources.scaling import Scaling
 from anmin.tree_models import Split, trees_of
 
-TREES, LEAVES = 100, 16  # of an ensemble of our own
+TREES, LEAVES = 100, 8  # of an ensemble of our own
 OUTPUTS = 3  # directions of the targets that trees are grown for, at most
 CONDITIONS = 3  # of a rule, at most: the last ones of a longer path
 MOST_RULES = 512
