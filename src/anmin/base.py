@@ -42,7 +42,7 @@ from anmin.sources import (
     predict_source,
 )
 from anmin.sources.draws import Beside
-from anmin.starts import TreeStart, is_array, tree_start
+from anmin.starts import TreeStart, tree_start
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
@@ -119,7 +119,8 @@ class BaseANMIN(
             check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
-        whole, trees = self._problem(rows, h, solver), tree_start(self.init, rows.width[0])
+        trees = tree_start(self.init, rows.width[0]) if checks.from_trees(self.init) else None
+        whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             rng = check_random_state(self.random_state)
             start = Start(h, rng, self._start(whole, h, encoding, trees, rng))
@@ -180,7 +181,7 @@ class BaseANMIN(
         "auto" is several behind the best of some where held-out rows choose, and one network on the
         inputs as they are with a penalty, a start, an end or a short budget of the user's own.
         """
-        alone = self.warm_start or self.early_stopping or is_array(self.init)
+        alone = self.warm_start or self.early_stopping or checks.is_array(self.init)
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
         short = self.n_networks == "auto" and (
             any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)

@@ -161,16 +161,10 @@ class TreeStart:
         return grown_rules(X, R, weight) if self.given is None else self.given
 
 
-def is_array(init: Any) -> bool:
-    return isinstance(init, (list, tuple)) or hasattr(init, "__array__")
-
-
-def tree_start(init: Any, d: int) -> TreeStart | None:
-    """What `init` says of trees for d inputs; None where it is another word, or an array."""
+def tree_start(init: Any, d: int) -> TreeStart:
+    """What `init` says of trees for d inputs: "trees", or a fitted ensemble."""
     if isinstance(init, str):
-        return TreeStart() if init == "trees" else None
-    if is_array(init):
-        return None
+        return TreeStart()
     rules = Rules.of(trees_of(init))
     if len(rules) and rules.input.max() >= d:
         raise ValueError(f"init splits on input {rules.input.max()}, and X has {d} inputs, from 0.")

@@ -26,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 from anmin.backends import WIDE
 from anmin.network import Network, gain
 from anmin.solvers import Problem
-from anmin.sources.draws import draw, within
+from anmin.sources.chunk import within
+from anmin.sources.draws import draw
 
 MOST_ROWS = 10_000  # that the mean is taken over
 PAIRED = 512  # rows that pairs are tried on

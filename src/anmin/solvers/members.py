@@ -81,7 +81,8 @@ class Member:
     def refined(self, scaling: Scaling) -> Network:
         """The same function of inputs with finer hinges."""
         own, fine = self.scaling.encoding, scaling.encoding
-        assert own is not None and fine is not None
+        assert own is not None
+        assert fine is not None
         d, V = len(own.centre), self.network.A[1:] / self.scaling.x_scale[:, None]
         bias = self.network.A[0] - self.scaling.x_mean @ V
         V = np.vstack([V[:d], own.shares_in(fine) @ V[d:]])

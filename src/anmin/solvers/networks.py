@@ -29,7 +29,8 @@ from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.together import together
 from anmin.solvers.views import View
 from anmin.sources import Source
-from anmin.sources.draws import Part, draw, within
+from anmin.sources.chunk import within
+from anmin.sources.draws import Part, draw
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
 

@@ -10,7 +10,8 @@ from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
 from anmin.solvers.problem import Point, Problem
-from anmin.sources.draws import draw, within
+from anmin.sources.chunk import within
+from anmin.sources.draws import draw
 
 CPU = NumpyBackend()
 CANDIDATES = 20

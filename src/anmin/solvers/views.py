@@ -22,7 +22,8 @@ import numpy as np
 from anmin.backends import WIDE
 from anmin.encoding import Encoding
 from anmin.sources import Scaling, Source
-from anmin.sources.draws import draw, within
+from anmin.sources.chunk import within
+from anmin.sources.draws import draw
 from anmin.starts import TreeStart
 
 STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from anmin.backends import WIDE
+from anmin.sources.chunk import within
 
 if TYPE_CHECKING:
     from anmin.sources.chunk import Chunk
 
 TABLE = 2**20
 BLOCK = 4096  # rows whose keys are made at a time
-LEAST = 256  # rows of a sample of very wide ones
 
 
 class Keep(Protocol):
@@ -61,11 +60,6 @@ def draw(n: int, k: int, rng: np.random.RandomState) -> np.ndarray:
         first = np.sort(np.unique(drawn, return_index=True)[1])  # of each number's draws
         if len(first) >= k:
             return np.sort(drawn[first[:k]])
-
-
-def within(rows: int, width: int) -> int:
-    """So many rows, or of very wide ones as many as stay within a quarter of a gigabyte."""
-    return rows if width <= WIDE else min(rows, max(2**25 // width, LEAST))
 
 
 def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:

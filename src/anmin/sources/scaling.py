@@ -23,8 +23,7 @@ from anmin.backends import Array, Backend
 from anmin.backends.threads import usable_cores
 from anmin.encoding import Encoding
 from anmin.network import Network
-from anmin.sources.chunk import Chunk, in_batches
-from anmin.sources.draws import within
+from anmin.sources.chunk import Chunk, in_batches, within
 from anmin.sources.hinged import Hinges
 
 BLOCK = 4096  # rows at a time: they stay in the cache
