@@ -291,6 +291,20 @@ def test_a_fitted_ensemble_is_a_start_also_in_clones():
 
 
 @pytest.mark.slow
+def test_a_fit_from_an_ensemble_goes_on_from_a_checkpoint(tmp_path):
+    X, y = steps(200)
+    how = {"n_hidden": 4, "lam": 1e-3, "max_iter": 5, "random_state": 0}
+
+    class Model:  # whose name holds its address, as that of CatBoost does
+        estimators_ = GradientBoostingRegressor(n_estimators=3).fit(X, y).estimators_
+
+    one, other = (
+        ANMINRegressor(init=Model(), checkpoint=tmp_path / "log", **how).fit(X, y) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.A_, other.A_)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [{"encoding": None, "n_networks": 1}, {"lam": 1e-3}, {}])
 def test_other_losses_and_classes_start_from_trees(plain):
     X, y = steps(200)

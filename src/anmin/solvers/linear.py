@@ -135,7 +135,7 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     K, c = (problem.backend.to_numpy(V) / n for V in (sums.XtX, sums.XtY))
     if not np.isfinite(K.sum() + (c * c).sum()):
         raise ValueError(OVERFLOW)
-    p, _q = c.shape
+    p = len(c)
     penalty = problem.lam + 1e-10 * np.trace(K) / p
     if problem.objective.least_squares:
         C = solve(K + penalty * np.eye(p), c, assume_a="pos")  # (p, q)
