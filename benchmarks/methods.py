@@ -14,6 +14,7 @@ OURS = {
     "anmin": "ours:anmin",
     "varpro": "ours:varpro",
     "default": "ours:default",
+    "trees": "ours:trees",
     "single": "ours:single",
     "sized": "ours:sized",
     "compact": "ours:compact",

@@ -81,6 +81,11 @@ def default(split: Split, _: Budget) -> Fit:
     return fitted(ANMINRegressor(random_state=split.seed), split)
 
 
+def trees(split: Split, _: Budget) -> Fit:
+    """The default, with thresholds and rules of boosted trees in its choice."""
+    return fitted(ANMINRegressor(init="trees", random_state=split.seed), split)
+
+
 def single(split: Split, _: Budget) -> Fit:
     """One small network on standardised inputs."""
     model = ANMINRegressor(n_networks=1, encoding=None, random_state=split.seed)

@@ -33,6 +33,7 @@ from anmin.monotone import constrained
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.path import FEW, FOLDS
+from anmin.solvers.planting import planted, with_trees
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
     RawSource,
@@ -42,6 +43,7 @@ from anmin.sources import (
     predict_source,
 )
 from anmin.sources.draws import Beside
+from anmin.starts import TreeStart, tree_start
 from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
@@ -118,9 +120,11 @@ class BaseANMIN(
             check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
+        trees = tree_start(self.init, rows.width[0]) if checks.from_trees(self.init) else None
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
-            start = Start(h, check_random_state(self.random_state), self._start(whole, h, encoding))
+            rng = check_random_state(self.random_state)
+            start = Start(h, rng, self._start(whole, h, encoding, trees, rng))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
@@ -128,7 +132,7 @@ class BaseANMIN(
             told = lambda: (engine.told or whole).source.scaling  # noqa: E731
             close = self._listen(engine, X, y, told)
             if self.lam == "auto":
-                search = replace(search, views=self._views(whole, encoding, start.rng))
+                search = replace(search, views=self._views(whole, encoding, start.rng, trees))
             try:
                 problem, fit = self._solve(solver, whole, start, search, engine)
             finally:
@@ -161,14 +165,16 @@ class BaseANMIN(
         return solve(solver, problem, start, search if self.lam == "auto" else None, engine)
 
     def _views(
-        self, problem: Problem, encoding: str | Encoding | None, rng: np.random.RandomState
+        self, problem: Problem, encoding: str | Encoding | None, rng: np.random.RandomState,
+        trees: TreeStart | None,
     ) -> list[View]:  # fmt: skip
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
         if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize else 0.0
-            return [View(scaling, np.arange(scaling.n_inputs), relevance)]
-        return encoded_views(problem.source, encoding, rng)
+            return [View(scaling, np.arange(scaling.n_inputs), relevance, trees=trees)]
+        views = encoded_views(problem.source, encoding, rng)
+        return views if trees is None else with_trees(views, problem, trees, rng)
 
     def _plan(self, solver: Solver, rows: RawSource) -> tuple[int, str | Encoding | None]:
         """How many networks, and behind which encoding.
@@ -176,7 +182,7 @@ class BaseANMIN(
         "auto" is several behind the best of some where held-out rows choose, and one network on the
         inputs as they are with a penalty, a start, an end or a short budget of the user's own.
         """
-        alone = self.warm_start or self.early_stopping or not isinstance(self.init, str)
+        alone = self.warm_start or self.early_stopping or checks.is_array(self.init)
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
         short = self.n_networks == "auto" and (
             any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
@@ -224,7 +230,10 @@ class BaseANMIN(
             params["cv"] = search.splits if judge is None else judge.chunk.columns  # type: ignore[attr-defined]
         return Checkpoint(checks.path("checkpoint", self.checkpoint), params, problem.source)
 
-    def _start(self, whole: Problem, h: int, encoding: Any) -> np.ndarray | None:
+    def _start(
+        self, whole: Problem, h: int, encoding: Any, trees: TreeStart | None,
+        rng: np.random.RandomState,
+    ) -> np.ndarray | None:  # fmt: skip
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
@@ -232,6 +241,9 @@ class BaseANMIN(
             plain = self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
+        if trees is not None:
+            chooses = self._chooses(solver_object(self.solver))
+            return None if chooses else planted(whole, h, trees, rng)
         A = checks.start(self.init, (d + 1, h))
         if A is not None and encoding is not None:
             raise ValueError(
@@ -294,7 +306,7 @@ class BaseANMIN(
         terms = scaling, self.standardize, self._chooses(solver)
         scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
-        backend = get_backend("cpu" if rows.remote else device, solver.dtype)
+        backend = get_backend("cpu" if rows.remote else device, solver.dtype).for_width(d + 1)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
         problem = Problem(
             rows.on(device).prepared(scaling, backend, size),

@@ -10,6 +10,7 @@ A log belongs to one fit: to its parameters, and to its rows, to the last bit an
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import astuple
 from os import PathLike
 from typing import Any, TypeGuard
@@ -28,6 +29,7 @@ from anmin.sums.patterns import Counts
 
 NO_MATTER = ("checkpoint", "intervals", "verbose")  # parameters that do not change the fit
 SHOWN = 60  # characters of a parameter
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 BUDGETS = {status.name: status for status in (Status.OUT_OF_TIME, Status.OUT_OF_ITERATIONS)}
 
 Scalars = dict[str, Any]
@@ -208,7 +210,7 @@ def describe(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         text = ", ".join(describe(item) for item in value)
     else:
-        text = repr(value)
+        text = ADDRESS.sub("", repr(value))  # an object of the same kind; its moves must agree
     if len(text) <= SHOWN:
         return text
     return f"{text[:SHOWN]}… {hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -74,10 +74,18 @@ def memory_bytes() -> float:
         return float("inf")
 
 
+def is_array(init: Any) -> bool:
+    return isinstance(init, (list, tuple)) or hasattr(init, "__array__")
+
+
+def from_trees(init: Any) -> bool:
+    return init == "trees" if isinstance(init, str) else not is_array(init)
+
+
 def start(init: Any, shape: tuple[int, int]) -> np.ndarray | None:
     """The first A that was given, or None for a random one."""
     if isinstance(init, str):
-        one_of("init", init, ("random",))
+        one_of("init", init, ("random", "trees"))
         return None
     A = np.array(init, dtype=np.float64)
     if A.shape != shape:

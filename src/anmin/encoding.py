@@ -40,7 +40,6 @@ class Encoding:
         array([[1. , 0.5, 0. ]])
         """
         d = X.shape[1]
-        weight = np.ones(len(X)) if weight is None else weight
         hinges = min(hinges, max(2, MOST_COLUMNS // d)) if hinges else 0
         levels = np.linspace(0, 1, hinges + 1)
         centre, scale, knots = np.empty(d), np.empty(d), []
@@ -75,18 +74,40 @@ class Encoding:
         count = np.bincount(self.column, minlength=len(self.centre))
         return np.concatenate([np.ones(len(count)), 1 / np.sqrt(count[self.column])])
 
+    def refined(self, other: Encoding) -> Encoding:
+        """The same inputs with hinges between all knots of both: linear in them is what was."""
+        parts = [(self.column[:0], self.low[:0], self.high[:0])]
+        for j in np.union1d(self.column, other.column):
+            both = [(e.low[e.column == j], e.high[e.column == j]) for e in (self, other)]
+            knots = np.unique(np.concatenate([*both[0], *both[1]]))
+            parts.append((np.full(len(knots) - 1, j), knots[:-1], knots[1:]))
+        column, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return replace(self, column=column, low=low, high=high)
+
+    def shares_in(self, fine: Encoding) -> np.ndarray:
+        """How much of each hinge rises within each one of a refinement: (m', m)."""
+        start = np.maximum(fine.low[:, None], self.low)
+        end = np.minimum(fine.high[:, None], self.high)
+        inside = (fine.column[:, None] == self.column) & (start < end)
+        return np.where(inside, (end - start) / (self.high - self.low), 0.0)
+
+    def clipped(self, x: np.ndarray, j: slice | np.ndarray) -> np.ndarray:
+        """Values of the inputs j, clipped."""
+        z = (x - self.centre[j]) / self.scale[j]
+        z /= np.hypot(1, z / CLIP)
+        return z
+
     def __call__(self, X: np.ndarray) -> np.ndarray:
         """(n, d) → (n, d + m)."""
-        Z = (X - self.centre) / self.scale
-        Z /= np.hypot(1, Z / CLIP)
+        Z = self.clipped(X, slice(None))
         H = (X[:, self.column] - self.low) / (self.high - self.low)
         return np.hstack([Z, np.clip(H, 0, 1, out=H)])
 
 
-def distinct(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct(x: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """The values of x in order, and the share of the weight up to each."""
     values, place = np.unique(x, return_inverse=True)
-    share = np.cumsum(np.bincount(place, weight))
+    share = np.cumsum(np.bincount(place, weight).astype(np.float64))
     return values, share / share[-1]
 
 

@@ -43,8 +43,12 @@ PARAMETERS = """
         `max_time`.
     max_time : float, default=None
         Seconds after which the best network so far is returned.
-    init : "random" or array of shape (n_features + 1, n_hidden), default="random"
-        The first hidden layer, in standardised inputs, biases in row 0.
+    init : "random", "trees", a fitted ensemble of trees, or array, default="random"
+        An array (n_features + 1, n_hidden) is the first hidden layer, in standardised inputs,
+        biases in row 0. "trees" grows small boosted trees, and takes thresholds and rules from
+        them: with lam="auto" in one more view of the inputs, which held-out rows may choose. An
+        ensemble of scikit-learn, LightGBM, XGBoost or CatBoost, fitted to the same columns, serves
+        in their place; within `FrozenEstimator` it stays fitted in clones.
     standardize : bool, default=True
         Bring X to mean 0 and deviation 1 and centre y before training. Predictions, `coefs_`
         and `intercepts_` are for raw X in any case.

@@ -23,6 +23,8 @@ ALLOWED = {
     "linsolve": {"backends"},
     "sources": {"backends", "columns", "encoding", "network"},
     "sums": {"backends", "objective", "sources"},
+    "tree_models": set(),
+    "starts": {"encoding", "sources", "tree_models"},
     "conformal": {"sources"},
     "losses": {"backends", "checks", "objective", "sources"},
     # the loop and the solvers
@@ -30,7 +32,7 @@ ALLOWED = {
     "engine": {"history", "moves", "status"},
     "solvers": {
         "backends", "checks", "encoding", "engine", "history", "linsolve", "moves", "network",
-        "objective", "sources", "status", "sums",
+        "objective", "sources", "starts", "status", "sums",
     },
     "logfile": {"files"},
     "checkpoint": {
@@ -55,7 +57,7 @@ ALLOWED = {
     "base": {
         "backends", "callbacks", "checkpoint", "checks", "compact", "encoding", "engine", "export",
         "history", "inspect", "losses", "monotone", "network", "objective", "rows", "solvers",
-        "sources", "status",
+        "sources", "starts", "status",
     },
     "probabilities": set(),
     "interval_methods": {"conformal", "sources"},

@@ -153,7 +153,7 @@ def test_batch_sizes_are_rounded_up(asked):
 def test_automatic_batches_shrink_with_the_width():
     sizes = [batch_rows("auto", NumpyBackend(), 64, p, 1) for p in (2, 200, 20_000, 200_000)]
     assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == ROUND
+    assert sizes[-1] == ROUND // 4  # of very wide rows
 
 
 # ---- parts --------------------------------------------------------------------------------------

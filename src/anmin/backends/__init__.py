@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import cast
 
 from anmin.backends.numpy import NumpyBackend
-from anmin.backends.protocol import Array, Backend
+from anmin.backends.protocol import WIDE, Array, Backend
 
 
 def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
@@ -47,4 +47,4 @@ def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
     return cast(Backend, backend)
 
 
-__all__ = ["Array", "Backend", "NumpyBackend", "get_backend"]
+__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "get_backend"]

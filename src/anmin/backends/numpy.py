@@ -22,7 +22,7 @@ from scipy.linalg import eigh, lapack
 from anmin import network
 from anmin.backends import pair_tables
 from anmin.backends.compiled import kernels
-from anmin.backends.protocol import Array, Groups, Sum
+from anmin.backends.protocol import WIDE, Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
 BLOCK = 1024  # rows that stay in the cache
@@ -37,9 +37,12 @@ WORKING = 2**28
 class NumpyBackend:
     """Arithmetic on the CPU, the rows in one floating-point type."""
 
-    def __init__(self, dtype: str = "float64", threads: int | None = None) -> None:
+    def __init__(
+        self, dtype: str = "float64", threads: int | None = None, group: int = GROUP
+    ) -> None:  # fmt: skip
         self.dtype = np.dtype(dtype)
         self.threads = threads  # None: one a core
+        self.group = group  # rows that a thread takes at a time
 
     @property
     def workers(self) -> int:
@@ -62,7 +65,11 @@ class NumpyBackend:
         return kernels() is not None
 
     def single(self) -> NumpyBackend:
-        return NumpyBackend("float32", self.threads)
+        return NumpyBackend("float32", self.threads, self.group)
+
+    def for_width(self, p: int) -> NumpyBackend:
+        """Batches of very wide rows hold few blocks, and each thread takes one at a time."""
+        return NumpyBackend(str(self.dtype), self.threads, BLOCK) if p > WIDE else self
 
     def session(self) -> AbstractContextManager[None]:
         return one_thread()
@@ -118,7 +125,8 @@ class NumpyBackend:
 
     def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
         """group(rows) for each group of blocks, computed in parallel, yielded in order."""
-        groups = [slice(start, min(start + GROUP, n)) for start in range(0, n, GROUP)]
+        size = self.group
+        groups = [slice(start, min(start + size, n)) for start in range(0, n, size)]
         workers = self.workers
         if len(groups) == 1 or not in_parallel(workers):
             yield from map(group, groups)

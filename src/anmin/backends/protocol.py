@@ -16,6 +16,7 @@ import numpy.typing as npt
 Array: TypeAlias = np.ndarray  # or a torch.Tensor
 Groups: TypeAlias = tuple[Array, ...]  # which rows are alike: from `group_rows` to `sum_groups`
 Sum = TypeVar("Sum")  # something that adds
+WIDE = 2048  # columns above which rows are very wide: nothing of size p × p is formed
 
 
 class Backend(Protocol):
@@ -42,6 +43,9 @@ class Backend(Protocol):
 
     def single(self) -> Backend:
         """The same device in single precision."""
+
+    def for_width(self, p: int) -> Backend:
+        """The same device, for rows of so many columns."""
 
     def session(self) -> AbstractContextManager[None]:
         """What a fit holds while it runs."""

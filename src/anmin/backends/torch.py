@@ -39,6 +39,9 @@ class TorchBackend:
     def single(self) -> TorchBackend:
         return TorchBackend(str(self.device), "float32")
 
+    def for_width(self, p: int) -> TorchBackend:  # noqa: ARG002
+        return self
+
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 

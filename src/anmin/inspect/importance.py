@@ -23,8 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from anmin.backends import WIDE
 from anmin.network import Network, gain
 from anmin.solvers import Problem
+from anmin.sources.chunk import within
 from anmin.sources.draws import draw
 
 MOST_ROWS = 10_000  # that the mean is taken over
@@ -97,12 +99,18 @@ def pairs(
 
 def importances(problem: Problem, network: Network, columns: list[np.ndarray]) -> np.ndarray:
     """The importance of each input, given the columns that are made of it; they sum to 1."""
-    n = len(problem.source)
-    rows = draw(n, min(n, MOST_ROWS), np.random.RandomState(0))
+    n, p, _ = problem.source.shape
+    rows = draw(n, min(n, within(MOST_ROWS, 2 * p)), np.random.RandomState(0))
     X = problem.backend.to_numpy(problem.source.rows(rows).X).astype(np.float64)  # times √w
     G = X[:, :1] * gain(X @ network.A > 0, network.slope)
     K = (network.B @ network.B.T) * (G.T @ G)  # (h, h)
     found = np.zeros(len(columns))
+    if len(columns) > WIDE and p == len(columns) + 1:  # one column an input: all at once
+        mean = X[:, 0] @ X[:, 1:] / (X[:, 0] @ X[:, 0])
+        X[:, 1:] -= X[:, :1] * mean
+        A = network.A[1:]
+        found = np.maximum(((A @ K) * A).sum(1) * (X[:, 1:] ** 2).sum(0), 0.0)
+        columns = []
     for j, own in enumerate(columns):
         A, V = network.A[1:][own], X[:, 1:][:, own]
         mean = X[:, 0] @ V / (X[:, 0] @ X[:, 0])

@@ -27,15 +27,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from anmin.backends import Array, Backend
+from anmin.backends import WIDE, Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.spectrum import leading_inputs
 from anmin.sources import Source
 from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
 from anmin.sums.gram import PatternPass, output_blocks, unpack
 from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, WorkingStats
 
 DENSE = 1000
+MANY = 256  # outputs above which no sums are formed that the curvature does not need
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
 UNSHIFTED = 1e-6  # of D: the least shift in a preconditioner
 
@@ -59,11 +61,15 @@ class CurvatureRows:
         self.backend: Backend = source.backend
 
     @cached_property
-    def moments(self) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of XᵀX/n."""
+    def moments(self) -> tuple[Array, Array, float]:
+        """Eigenvalues and eigenvectors of XᵀX/n, and what stands for those that are not known."""
+        if self.source.shape[1] > WIDE:
+            found = leading_inputs(self.source)
+            values, vectors = map(self.backend.asarray, (found.values, found.vectors))
+            return values, vectors, found.rest
         XtX = self.source.reduce(InputPass()).XtX
         values, vectors = self.backend.eigh(XtX / XtX[0, 0])
-        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors)
+        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors), 0.0
 
 
 def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
@@ -120,7 +126,8 @@ class DenseCurvature:
         self.backend = be = rows.backend
         self.A = be.asarray(point.A)
         at = weighing(rows, point, problem)
-        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at))
+        few = point.W.shape[1] <= MANY
+        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at, few))
         h, p, _ = stats.shape
         n = stats.n if at is None else rows.source.weight
         self.shape, self.counts = (h, p), stats.counts
@@ -174,9 +181,10 @@ class ProductCurvature:
         L, self.unit = output_factor(be, point.W, problem.lam, apart=at is not None)
         self.frame = Frame(self.A, problem.slope, root, L / n**0.5, at)
         found = rows.source.reduce(FiringPass(self.frame, before))
-        self.counts, sigma = found.counts, rows.moments[0]
+        self.counts, (sigma, _, rest), p = found.counts, rows.moments, len(self.A)
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
-        self.D = damping(self.K.diagonal()[:, None] * float(sigma.sum()) / len(sigma), be)
+        trace = float(sigma.sum()) + rest * (p - len(sigma))
+        self.D = damping(self.K.diagonal()[:, None] * trace / p, be)
         self.lam = problem.lam / self.unit
         self.last: Array | None = None
         self.free: Array | None = None  # all weights
@@ -233,11 +241,19 @@ class ProductCurvature:
 
         Without penalty and damping a small part of D stands in for the shift.
         """
-        values, Q = self.rows.moments
+        values, Q, rest = self.rows.moments
         least = UNSHIFTED * self.D.T
         root = self.backend.where(shift > least, shift, least) ** 0.5  # (1, h)
         kappa, P = self.backend.eigh(self.K / (root * root.T))
         P = P / root.T
-        weight = 1 / (values[:, None] * (kappa * (kappa > 0)) + 1)  # (p, h)
-        f = 1.0 if self.free is None else self.free
-        return lambda R: f * (Q @ (weight * (Q.T @ R @ P)) @ P.T)
+        kappa, f = kappa * (kappa > 0), 1.0 if self.free is None else self.free
+        weight = 1 / (values[:, None] * kappa + 1)  # (p, h)
+        if len(values) == len(Q):
+            return lambda R: f * (Q @ (weight * (Q.T @ R @ P)) @ P.T)
+        outside = 1 / (rest * kappa + 1)  # (h,)
+
+        def precondition(R: Array) -> Array:
+            T = R @ P
+            return f * ((outside * T + Q @ ((weight - outside) * (Q.T @ T))) @ P.T)
+
+        return precondition

@@ -11,15 +11,17 @@ from math import inf
 import numpy as np
 from scipy.linalg import eigh, solve
 
-from anmin.backends import Array
+from anmin.backends import WIDE, Array
 from anmin.linsolve import OVERFLOW, solve_signed
 from anmin.network import Network
 from anmin.solvers.glm import chosen_linear_model, linear_model
 from anmin.solvers.newton import FIRST
 from anmin.solvers.problem import Problem
+from anmin.solvers.spectrum import centred_inputs
 from anmin.sums.output import InputPass
 
 PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
+CANCELLED = 1e-10
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 
@@ -42,6 +44,8 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
     With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
     df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
     """
+    if problem.source.shape[1] > WIDE:
+        return wide_ridge(problem, units)
     sums = problem.source.reduce(InputPass())
     if not problem.objective.least_squares:
         C = chosen_linear_model(problem, PENALTIES)
@@ -65,6 +69,33 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
     if problem.input_signs is not None:
         C = solve_signed(K + least * np.eye(len(K)), Q @ c, problem.input_signs[1:])
     return as_network(problem, C, y_mean - mean @ C, units, sums.largest)
+
+
+def wide_ridge(problem: Problem, units: float) -> Network:
+    """The same where XᵀX has too many columns to be formed; the mean for another loss.
+
+    Generalised cross-validation then takes the eigenvalues that are not known to be equal.
+    """
+    inputs = centred_inputs(problem.source)
+    if not problem.objective.least_squares or problem.input_signs is not None:
+        return as_network(problem, 0 * inputs.c, 0 * inputs.y_mean, units, inputs.largest)
+    found, rows, p = inputs.spectrum, len(problem.source), len(inputs.c)
+    inside = found.vectors.T @ inputs.c
+    others = max(min(rows - 1, p) - len(found.values), 0)  # eigenvalues that are not known
+    outside = max(float((inputs.c**2).sum() - (inside**2).sum()), 0.0) if others else 0.0
+    values = np.append(found.values, found.rest * (p - len(found.values)) / max(others, 1))
+    count = np.append(np.ones(len(found.values)), others)
+    c = np.append((inside**2).sum(1), outside)
+
+    def error(penalty: float) -> float:
+        inverse = 1 / (values + penalty)
+        left = inputs.variance - float((c * inverse * (2 - values * inverse)).sum())
+        df = 1 + float((count * values * inverse).sum())
+        lost = CANCELLED * inputs.variance  # digits of a difference
+        return max(left, lost) / max(1 - df / rows, 1e-9) ** 2
+
+    C = inputs.ridge(min(PENALTIES * inputs.trace / p, key=error))
+    return as_network(problem, C, inputs.y_mean - inputs.mean @ C, units, inputs.largest)
 
 
 def as_network(
@@ -104,22 +135,42 @@ def with_linear(problem: Problem, A: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     """Unit directions, at most h, that span the linear model, and the largest norm of a row."""
+    if problem.source.shape[1] > WIDE:
+        return wide_directions(problem, h)
     sums = problem.source.reduce(InputPass())
     n = float(sums.XtX[0, 0])
     K, c = (problem.backend.to_numpy(V) / n for V in (sums.XtX, sums.XtY))
     if not np.isfinite(K.sum() + (c * c).sum()):
         raise ValueError(OVERFLOW)
-    p, q = c.shape
+    p = len(c)
     penalty = problem.lam + 1e-10 * np.trace(K) / p
     if problem.objective.least_squares:
         C = solve(K + penalty * np.eye(p), c, assume_a="pos")  # (p, q)
     else:
         C = linear_model(problem, np.full(p, penalty), FIRST)
+    return main_directions(C, C.T @ K @ C, h), sums.largest
+
+
+def wide_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
+    """The same where XᵀX has too many columns to be formed; none for another loss."""
+    inputs = centred_inputs(problem.source)
+    if not np.isfinite(inputs.trace + (inputs.c**2).sum()):
+        raise ValueError(OVERFLOW)
+    if not problem.objective.least_squares:
+        return np.zeros((len(inputs.c) + 1, 0)), inputs.largest
+    penalty = problem.lam + 1e-10 * inputs.trace / len(inputs.c)
+    C = inputs.ridge(penalty)
+    return main_directions(np.vstack([0 * C[:1], C]), C.T @ inputs(C), h), inputs.largest
+
+
+def main_directions(C: np.ndarray, scatter: np.ndarray, h: int) -> np.ndarray:
+    """Unit directions of the fitted values XC, which scatter like this, at most h."""
+    p, q = C.shape
     k = min(h, p - 1, q)
-    _, V = eigh(C.T @ K @ C, subset_by_index=[q - k, q - 1])  # directions of the fitted values
+    _, V = eigh(scatter, subset_by_index=[q - k, q - 1])  # directions of the fitted values
     D = C @ V  # (p, k)
     D[0] = 0
     norms = np.linalg.norm(D, axis=0)
     D = D[:, norms > 0] / norms[norms > 0]
     largest = D[np.abs(D).argmax(axis=0), np.arange(D.shape[1])]
-    return D * np.sign(largest), sums.largest  # so that rounding does not choose the sign
+    return D * np.sign(largest)  # so that rounding does not choose the sign

@@ -71,10 +71,23 @@ class Member:
 
     def on(self, scaling: Scaling) -> Network:
         """The same function of inputs with more columns, or of another scale."""
+        if self.scaling.hinges is not None and self.scaling.n_inputs < scaling.n_inputs:
+            return self.refined(scaling)
         A = np.zeros((scaling.n_inputs + 1, self.network.A.shape[1]))
         own = self.scaling.n_inputs  # the columns of an encoding without hinges come first
         A[0], ratio = self.network.A[0], scaling.x_scale[:own] / self.scaling.x_scale
         A[1 : own + 1] = self.network.A[1:] * ratio[:, None]
+        return replace(self.network, A=A)
+
+    def refined(self, scaling: Scaling) -> Network:
+        """The same function of inputs with finer hinges."""
+        own, fine = self.scaling.encoding, scaling.encoding
+        assert own is not None
+        assert fine is not None
+        d, V = len(own.centre), self.network.A[1:] / self.scaling.x_scale[:, None]
+        bias = self.network.A[0] - self.scaling.x_mean @ V
+        V = np.vstack([V[:d], own.shares_in(fine) @ V[d:]])
+        A = np.vstack([bias + scaling.x_mean @ V, V * scaling.x_scale[:, None]])
         return replace(self.network, A=A)
 
 

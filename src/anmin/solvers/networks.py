@@ -29,6 +29,7 @@ from anmin.solvers.solver import Search, Solver, Start
 from anmin.solvers.together import together
 from anmin.solvers.views import View
 from anmin.sources import Source
+from anmin.sources.chunk import within
 from anmin.sources.draws import Part, draw
 from anmin.status import Status
 from anmin.sums.output import ResidualPass
@@ -80,12 +81,20 @@ class HeldOutPart:
 
     @classmethod
     def of(cls, source: Source, train: Part, out: Part, rng: np.random.RandomState) -> HeldOutPart:
-        return cls(few(source.part(train), PATH_ROWS, rng), few(source.part(out), JUDGES, rng))
+        return cls(few_of(source, train, PATH_ROWS, rng), few_of(source, out, JUDGES, rng))
 
 
 def few(source: Source, most: int, rng: np.random.RandomState) -> Source:
-    n = len(source)
+    n, most = len(source), within(most, source.shape[1])
     return source if n <= most else source.take(draw(n, most, rng))
+
+
+def few_of(source: Source, part: Part, most: int, rng: np.random.RandomState) -> Source:
+    """The same of a part of the rows, of which no more is copied."""
+    if isinstance(part, np.ndarray) and len(part) > within(most, source.shape[1]):
+        rows = draw(len(part), within(most, source.shape[1]), rng)
+        return source.take(part[rows])
+    return few(source.part(part), most, rng)
 
 
 def race(

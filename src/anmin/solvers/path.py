@@ -23,11 +23,13 @@ import numpy as np
 
 from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.solvers.levenberg import Descent, Stop, descend
+from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
 from anmin.sources import Scaling, Source
+from anmin.starts import Rules
 from anmin.status import Status
 from anmin.sums.output import ResidualPass, residual
 
@@ -48,10 +50,12 @@ CANDIDATES = 256
 ALIKE = 0.97  # cosine between neurons that are the same
 
 
-def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> Point:
+def grow(
+    problem: Problem, point: Point, h: int, rng: np.random.RandomState, rules: Rules | None = None
+) -> Point:  # fmt: skip
     """`point` with up to h neurons: the new ones point where the residual is, each differently."""
     have = point.A.shape[1]
-    W, gain = candidates(problem, point, rng)
+    W, gain = candidates(problem, point, rng, rules=rules)
     chosen: list[int] = []
     for i in np.flatnonzero(gain > problem.lam):
         if len(chosen) == h - have:
@@ -69,13 +73,17 @@ def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> 
 
 
 def candidates(
-    problem: Problem, point: Point, rng: np.random.RandomState, turns: int = 1
+    problem: Problem,
+    point: Point,
+    rng: np.random.RandomState,
+    turns: int = 1,
+    rules: Rules | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Unit neurons w, and how much ‖Σ σ(x̃w) r‖/n each correlates with the residual, best first.
 
     They start as random hyperplanes through rows of large residual and are then turned into the
     residual's own direction on the side where they fire. A neuron pays for itself at any lam
-    below its correlation.
+    below its correlation. The rules of trees compete as they are.
     """
     problem = problem.near(point)
     X, Y = sample_rows(problem, rng)
@@ -93,6 +101,10 @@ def candidates(
         if turn < turns:
             pull = R @ (c / np.maximum(gain, 1e-300)[:, None]).T  # (rows, candidates)
             W, lean = X.T @ (CPU.gain(P > 0, problem.slope) * pull), c.sum(1)
+    if rules is not None:
+        T = rules.units(problem.source.scaling)
+        T /= np.maximum(np.linalg.norm(T, axis=0), 1e-300)
+        W, c = np.hstack([W, T]), np.vstack([c, CPU.activate(X @ T, problem.slope).T @ R / n])
     gain = np.linalg.norm(problem.of_use(W, c), axis=1)
     order = np.argsort(-gain)
     return W[:, order], gain[order]
@@ -154,6 +166,7 @@ def walk(
     """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others; `most` of them."""
     first, run, s = lam, Run(), np.ones(view.scaling.n_inputs)
     part, judge = rescaled(part, judge, view.stretched(s))
+    rules = None if view.trees is None else rules_on(part, view.trees, start.rng)
     descent = Descent(part, start.h, start.rng, rough=True)
     point = part.at(part.backend.zeros(part.source.shape[1], 0))
     try:
@@ -167,7 +180,7 @@ def walk(
             here = replace(part, lam=lam)
             room = min(start.h, point.A.shape[1] + ENTER)
             point = here.point(point.A, point.sums, point.W)
-            point = grow(here, point, room, start.rng)
+            point = grow(here, point, room, start.rng, rules)
             if point.A.shape[1]:
                 stop = Stop(view.steps, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)

@@ -10,6 +10,7 @@ from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
 from anmin.solvers.problem import Point, Problem
+from anmin.sources.chunk import within
 from anmin.sources.draws import draw
 
 CPU = NumpyBackend()
@@ -51,8 +52,9 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 
 
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    n = len(problem.source)
-    rows = np.arange(n) if n <= SAMPLE else draw(n, SAMPLE, rng)
+    n, p, _ = problem.source.shape
+    most = within(SAMPLE, p)
+    rows = np.arange(n) if n <= most else draw(n, most, rng)
     batch, be = problem.source.rows(rows), problem.backend
     X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)

@@ -19,9 +19,12 @@ from math import inf
 
 import numpy as np
 
+from anmin.backends import WIDE
 from anmin.encoding import Encoding
 from anmin.sources import Scaling, Source
+from anmin.sources.chunk import within
 from anmin.sources.draws import draw
+from anmin.starts import TreeStart
 
 STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows
 HINGES = 16  # of an input, at most
@@ -40,6 +43,7 @@ class View:
     relocations: int = 2  # in a row without a gain that end the last stage
     steps: int = 8  # damped ones at each penalty
     last: float = inf  # damped ones on all rows
+    trees: TreeStart | None = None  # whose rules are candidates for units
 
     def stretched(self, s: np.ndarray) -> Scaling:
         """The scaling with column j times s_j."""
@@ -67,7 +71,8 @@ def encoded_views(
     With hinges relocations gain nothing.
     """
     n = len(source)
-    rows = source.raw.gather(draw(n, min(n, ENCODED), rng)).chunk
+    most = min(n, within(ENCODED, source.shape[1]))
+    rows = source.raw.gather(draw(n, most, rng)).chunk
 
     def view(encoding: Encoding, relocations: int, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
@@ -75,7 +80,7 @@ def encoded_views(
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]
-    hinged = Encoding.fit(rows.X, rows.w, HINGES)
+    hinged = Encoding.fit(rows.X, rows.w, HINGES if rows.width[0] <= WIDE else 0)
     views = [view(hinged.without_hinges(), relocations=2)]
     if len(hinged.column):
         mild = view(hinged, relocations=0, power=0.5)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from anmin.backends import Array, Backend
+from anmin.backends import WIDE, Array, Backend
 from anmin.sources.chunk import Chunk
 from anmin.sources.draws import Beside, Part
 from anmin.sources.hinged import Hinges, hinged_rows
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anmin.sources.raw import RawSource
 
 ROUND = 4096
+PIECE = 2**19  # numbers of very wide rows that are prepared at a time
 TARGET = 1e30  # the largest prepared y: with its square, single precision comes to its end
 
 
@@ -97,10 +98,15 @@ class Kernel(Protocol[S_co]):
 
 
 def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:
-    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`."""
+    """Rows a batch: `batch_size`, or what the backend likes, in multiples of `ROUND`.
+
+    Very wide rows come in a quarter of that.
+    """
+    unit = ROUND if p <= WIDE else ROUND // 4
     if batch_size == "auto":
         batch_size = backend.working // (8 * (p + q) + 40 * h)  # bytes a row in a pass
-    return max(1, -(-int(batch_size) // ROUND)) * ROUND
+        batch_size = batch_size if p <= WIDE else batch_size // 2
+    return max(1, -(-int(batch_size) // unit)) * unit
 
 
 class Source:
@@ -170,7 +176,11 @@ class Source:
         roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
         X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(n, self.shape[2])
 
-        def part(some: slice) -> None:
+        def part(rows: slice) -> None:
+            for some in pieces(rows, plain.n_inputs):
+                prepare(some)
+
+        def prepare(some: slice) -> None:
             Z = backend.double(plain.encoded(chunk.X[some]))
             X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
@@ -213,6 +223,13 @@ class Source:
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
         return self._prepare(self.raw.gather(rows).chunk, -1)
+
+
+def pieces(rows: slice, width: int) -> Iterator[slice]:
+    """`rows` at once, or of very wide ones as many at a time as stay in the cache."""
+    size = max(1, PIECE // width) if width > WIDE else max(rows.stop - rows.start, 1)
+    for start in range(rows.start, rows.stop, size):
+        yield slice(start, min(start + size, rows.stop))
 
 
 def usable(Y: Array) -> Array:

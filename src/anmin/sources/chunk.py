@@ -10,8 +10,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from anmin.backends import WIDE
+
 T = TypeVar("T")
 LARGEST = 1e151  # a cell; its square, summed over a million rows, is still a number
+LEAST = 256  # rows of a sample of very wide ones
+
+
+def within(rows: int, width: int) -> int:
+    """So many rows, or of very wide ones as many as stay within a quarter of a gigabyte."""
+    return rows if width <= WIDE else min(rows, max(2**25 // width, LEAST))
 
 
 @dataclass(slots=True)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from anmin.sources.chunk import within
+
 if TYPE_CHECKING:
     from anmin.sources.chunk import Chunk
 
@@ -72,8 +74,9 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     """
     factor = np.random.Philox(key=seed).random_raw(sum(chunk.width)) | np.uint64(1)
     found = np.empty(len(chunk), dtype=np.uint64)
-    for i in range(0, len(found), BLOCK):
-        rows = slice(i, i + BLOCK)
+    size = within(BLOCK, 8 * sum(chunk.width))
+    for i in range(0, len(found), size):
+        rows = slice(i, i + size)
         V = np.hstack([chunk.X[rows], chunk.Y[rows]], dtype=np.float64) + 0.0  # −0 is 0
         found[rows] = mixed(mixed(V.view(np.uint64)) * factor).sum(axis=1)
     return mixed(found)

@@ -23,7 +23,7 @@ from anmin.backends import Array, Backend
 from anmin.backends.threads import usable_cores
 from anmin.encoding import Encoding
 from anmin.network import Network
-from anmin.sources.chunk import Chunk, in_batches
+from anmin.sources.chunk import Chunk, in_batches, within
 from anmin.sources.hinged import Hinges
 
 BLOCK = 4096  # rows at a time: they stay in the cache
@@ -127,17 +127,18 @@ def measure(chunks: Iterable[Chunk]) -> Measure | None:
     total: Measure | None = None
     with ThreadPoolExecutor(usable_cores()) as pool:
         for chunk in in_batches(chunks, BATCH):
-            starts = range(0, max(len(chunk), 1), BLOCK)
+            size = within(BLOCK, 4 * sum(chunk.width))
+            starts = range(0, max(len(chunk), 1), size)
             each = map if len(starts) < 4 else pool.map
-            parts = [*each(partial(block_moments, chunk), starts)]
+            parts = [*each(partial(block_moments, chunk, size), starts)]
             with np.errstate(all="ignore"):  # huge weights, measured again in their unit
                 found = reduce(add, parts if total is None else [total, *parts])
             total = replace(found, sizes=(found.x.n,), skipped=found.skipped + chunk.skipped)
     return total
 
 
-def block_moments(chunk: Chunk, start: int) -> Measure:
-    block = chunk.select(slice(start, start + BLOCK))
+def block_moments(chunk: Chunk, size: int, start: int) -> Measure:
+    block = chunk.select(slice(start, start + size))
     X, Y = np.ascontiguousarray(block.X), np.ascontiguousarray(block.Y)  # so are the products
     with np.errstate(all="ignore"):
         return Measure(Moments.of(X, block.w), Moments.of(Y, block.w), (), 0, block.heaviest)

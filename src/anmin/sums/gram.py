@@ -63,9 +63,10 @@ class PatternPass:
     slope: float
     before: Array | None = None  # the A whose pattern the flips are counted against
     weigh: NetworkPass | None = None  # where a loss that is not quadratic weighs the rows
+    targets: bool = True  # whether ZᵀY is asked for, which costs the most where outputs are many
 
     def __call__(self, backend: Backend, batch: Batch) -> PatternStats:
-        X, Y = backend.asarray(batch.X), batch.Y
+        X, Y = backend.asarray(batch.X), batch.Y if self.targets else batch.Y[:, :0]
         F, fired, flips = fire(backend, batch, self.A, self.before)  # (n, h)
         if self.weigh is not None:  # of one output: rows of other weights, of the same pattern
             v = entry_weights(backend, batch, self.weigh) ** 0.5  # (n, 1)
