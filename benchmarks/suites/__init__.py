@@ -45,6 +45,7 @@ SUITES = {
     "seconds": "seconds:seconds",
     "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
+    "sparse": "sparse:sparse",
 }
 
 

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
-from anmin.backends import get_backend
+from anmin.backends import Backend, NumpyBackend, get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
 from anmin.compact import Compacts
@@ -25,12 +25,13 @@ from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
-from anmin.inspect.importance import Understanding, importances
+from anmin.inspect.importance import Understanding, importances, on_used_inputs
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.connections import Connections
 from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.views import View, encoded_views
 from anmin.sources import (
@@ -48,6 +49,11 @@ NETWORKS = 3  # that are averaged, of the best encoding
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
+NO_CONNECTIONS = (
+    'connections need solver="varpro", device="cpu" and rows on this machine; got solver={!r}, '
+    "device={!r}, {!r}."
+)
+ON_INPUTS = "connections are from the inputs as they are; use encoding=None with them."
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
     "at None, whose place X_val takes."
@@ -74,6 +80,7 @@ class BaseANMIN(
         standardize: bool = True,
         n_networks: int | str = "auto",
         encoding: str | Encoding | None = "auto",
+        connections: Any = None,
         categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         cv: Any = None,
@@ -93,6 +100,7 @@ class BaseANMIN(
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
+        self.connections = connections
         self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.cv = cv
@@ -165,7 +173,8 @@ class BaseANMIN(
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
         if not self.standardize or encoding is None:
-            relevance = 1.0 if self.standardize else 0.0
+            plain = self.standardize and self.connections is None
+            relevance = 1.0 if plain else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
         return encoded_views(problem.source, encoding, rng)
 
@@ -181,7 +190,7 @@ class BaseANMIN(
             any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
             or rows.tally()[0] < ENOUGH_ROWS
         )
-        several = self._chooses(solver) and not (alone or short)
+        several = self._chooses(solver) and not (alone or short) and self.connections is None
         encoding = self.encoding
         if self.n_networks == "auto":
             networks = NETWORKS if several else 1
@@ -189,6 +198,8 @@ class BaseANMIN(
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
         if encoding is not None and not isinstance(encoding, Encoding):
             encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
+        if self.connections is not None and encoding is not None:
+            raise ValueError(ON_INPUTS)
         if networks > 1 or encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
         return networks, encoding
@@ -203,7 +214,8 @@ class BaseANMIN(
         self._intervals = None
         try:
             columns = self._columns_of_inputs()
-            self.feature_importances_ = importances(problem, self._network, columns)
+            used = on_used_inputs(problem, self._network, columns)
+            self.feature_importances_ = importances(*used)
             self._report = report_on(problem, fit, h, getattr(self._loss, "label", SQUARES))
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
@@ -301,7 +313,22 @@ class BaseANMIN(
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
             objective,
+            self._connections(solver, rows, h, backend),
         )
+
+    def _connections(
+        self, solver: Solver, rows: RawSource, h: int, backend: Backend
+    ) -> Connections | None:  # fmt: skip
+        """How many inputs a unit sees; None where it sees all."""
+        if self.connections is None:
+            return None
+        found, d = Connections.of(self.connections, rows.width[0], h), rows.width[0]
+        if not solver.any_connections or rows.remote or not isinstance(backend, NumpyBackend):
+            raise ValueError(NO_CONNECTIONS.format(self.solver, self.device, rows))
+        if self._wants_intervals():
+            raise ValueError('connections and intervals=True: use intervals="conformal".')
+        everything = found.mask is None and found.most >= d and not rows.sparse
+        return None if everything else found
 
     def _warn(self, fit: Fit) -> None:
         """Say what a user should know at once, not only in the report."""

@@ -143,7 +143,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         self._set_loss(rows)
         self._fit(rows, X, y, weight)
         self._distances = Distances.of(apart.Y, self._responses(self._outputs(
-            self._scaling.inputs(np.asarray(apart.X)))))  # fmt: skip
+            self._scaling.inputs(apart.X if rows.sparse else np.asarray(apart.X)))))  # fmt: skip
         return self
 
     def _responses(self, scores: Any) -> Any:

@@ -19,7 +19,10 @@ def kernels() -> SimpleNamespace | None:
         from numba import njit
     except ImportError:
         return None
-    loops = (row_pairs, fill_tables, add_rows, group, count, add_hinges, sum_hinges, place)
+    loops = (
+        row_pairs, fill_tables, add_rows, group, count, add_hinges, sum_hinges, place,
+        add_columns, sum_columns,
+    )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
         compiled = [njit(cache=True, **how)(loop) for loop in loops]
@@ -139,6 +142,25 @@ def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped
             for a in range(h):
                 T[k, a] += S[k + 1, a]
                 S[k, a] += S[k + 1, a]
+
+
+def add_columns(P, Xt, first, index, a):  # type: ignore[no-untyped-def]
+    """P[j] += Σ_c a[c, j] Xt[index[c, j]], the columns from row `first` on."""
+    h, n = P.shape
+    for j in range(h):
+        row = P[j]
+        for c in range(len(index)):
+            x, weight = Xt[index[c, j]], a[c, j]
+            for i in range(n):
+                row[i] += weight * x[first + i]
+
+
+def sum_columns(Ut, Xt, first, index, out):  # type: ignore[no-untyped-def]
+    """The transpose: out[c, j] = Σ_i Ut[j, i] Xt[index[c, j], first + i]."""
+    h, n = Ut.shape
+    for j in range(h):
+        for c in range(len(index)):
+            out[c, j] = np.dot(Ut[j], Xt[index[c, j]][first : first + n])
 
 
 def place(along, odds, level):  # type: ignore[no-untyped-def]

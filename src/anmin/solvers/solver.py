@@ -60,6 +60,7 @@ class Solver(BaseEstimator):
     dtype: str = "auto"
     batch_size: int | str = "auto"
     removes_idle_units = True
+    any_connections = False  # whether units may see few inputs only
     any_loss = False  # whether it asks the problem's objective, and so takes any loss
 
     def check(self) -> None:
