@@ -28,7 +28,7 @@ from benchmarks.suites import Settings
 from benchmarks.table import mean, select, show
 
 ROWS, INPUTS = 5000, 500
-WORDS, TOPICS, MATTER, DENIALS = 20_000, 10, 60, 5
+WORDS, TOPICS, MATTER, DENIALS = 20_000, 10, 60, 2
 SPARSE: dict[str, Any] = {"connections": 4, "random_state": 0}
 DENSE: dict[str, Any] = {"n_networks": 1, "encoding": None, "random_state": 0}
 TEXT: dict[str, Any] = {"connections": 8, "random_state": 0}
@@ -63,15 +63,17 @@ def text_rows(seed: int, n: int = ROWS) -> tuple[csr_array, np.ndarray]:
     T = csr_array((np.concatenate([c[1] for c in counts]).astype(float), place), (total, WORDS))
     there = T.astype(bool).astype(float)
     matter = rng.choice(words[30:400], MATTER, replace=False)
-    denial = rng.choice(words[30:60], DENIALS, replace=False)
+    denial = rng.choice(words[60:120], DENIALS, replace=False)
     value = there[:, matter] @ rng.standard_normal(MATTER)
     value -= value.mean()
-    sign = np.where(there[:, denial].sum(1) > 1, -1.0, 1.0)
+    sign = np.where(there[:, denial].sum(1) > 0, -1.0, 1.0)
     y = sign * value / value.std() + 0.5 * rng.standard_normal(total)
     rarity = np.log((1 + n) / (1 + there[:n].sum(0))) + 1  # as in TF-IDF, of the rows to train on
     X = T @ diags_array(rarity)
     X = diags_array(1 / np.sqrt((X * X).sum(1))) @ X
-    return csr_array(X), y
+    X = csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, y
 
 
 # ---- methods ------------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ FOLDS = 3
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
+WIDE = 2000  # inputs from which fewer of them are looked at
 
 
 def grow(problem: Problem, point: Point, h: int, rng: np.random.RandomState) -> Point:
@@ -78,7 +79,7 @@ def candidates(
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     if problem.connections is not None:
         wiring = Wiring(problem.connections, X, R, A, V[:-1], problem.slope)
-        W, gain = wiring.units(CANDIDATES, rng)
+        W, gain = wiring.units(CANDIDATES if len(A) < WIDE else CANDIDATES // 4, rng)
         order = np.argsort(-gain)
         return W[:, order], gain[order]
     n = X[:, 0] @ X[:, 0]

@@ -45,8 +45,7 @@ class Wiring:
     def units(self, count: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """Unit neurons, and how much each correlates with the residual: (p, count), (count,)."""
         X, R, n = self.X, self.R, self.X[:, 0] @ self.X[:, 0]
-        squares = square_sums(X)
-        D, within = self.seeds(count, squares, rng)
+        D, within = self.seeds(count, rng)
         real = np.ones(count, dtype=bool)
         W = through_rows(X, D, (R * R).sum(1), rng)
         for turn in range(TURNS + 1):
@@ -58,22 +57,22 @@ class Wiring:
                 U = gain(P > 0, self.slope) * (R @ (c / np.maximum(found, 1e-300)[:, None]).T)
                 W = X.T @ U
                 if within is None:
-                    on, real = self.strongest(W[1:], U, squares / n)
+                    on, real = self.strongest(W[1:], U)
                 W[1:] *= on if within is None else within
         return W, found * real
 
     def strongest(
-        self, W: np.ndarray, U: np.ndarray, power: np.ndarray
+        self, W: np.ndarray, U: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Which k of the pulls W (d, count) exceed chance by most; the first anyway.
 
-        Also whether any exceeds it. U (n, count) is what W = XᵀU pulls with, and `power`
-        the mean square of each input.
+        Also whether any exceeds it. U (n, count) is what W = XᵀU pulls with. Its deviation is
+        that of the rows where an input is not zero: three rows of a rare word prove nothing.
         """
         (d, count), k = W.shape, self.connections.most
         known = self.A[1:].any(axis=1)
         tried = np.where(known, 1 + known.sum(), d * count)
-        chance = np.sqrt(2 * np.log(tried) * power)[:, None] * np.sqrt((U * U).sum(0))
+        chance = np.sqrt(2 * np.log(tried)[:, None] * square_sums(self.X, U * U))
         size, columns = np.abs(W) / np.maximum(chance, 1e-300), np.arange(count)
         largest = np.argpartition(-size, min(k, d - 1), axis=0)[:k]  # (k, count)
         on = np.zeros(W.shape, dtype=bool)
@@ -83,15 +82,15 @@ class Wiring:
         return on, real
 
     def seeds(
-        self, count: int, squares: np.ndarray, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+        self, count: int, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
         """Normals to start from, and where each may be other than zero: (d, count)."""
-        d, k, mask = len(squares), self.connections.most, self.connections.mask
+        d, k, mask = len(self.A) - 1, self.connections.most, self.connections.mask
         if mask is not None:
             free = self.connections.free(self.A)
             within = mask[:, free[np.arange(count) % max(len(free), 1)]]
             return within * rng.standard_normal(within.shape), within
-        score, chance = self.scores(squares), 2 * np.log(max(d, 2))
+        score, chance = self.scores(), 2 * np.log(max(d, 2))
         single = count // 2
         order = np.argsort(-score, kind="stable")[: max(single // 2, 1)]
         D = np.zeros((d, count))
@@ -105,18 +104,17 @@ class Wiring:
             D[inputs, single + i] = rng.standard_normal(size)
         return D, None
 
-    def scores(self, squares: np.ndarray) -> np.ndarray:
+    def scores(self) -> np.ndarray:
         """Of each input x, the most that x, σ(x) or σ(−x) correlates with r, in deviations."""
         X, R, n = self.X, self.R, self.X[:, 0] @ self.X[:, 0]
         line = (X.T @ np.column_stack([R, X[:, 0]]))[1:]  # (d, q + 1): with R, and with 1
+        power = square_sums(X, (R * R).sum(1, keepdims=True))[:, 0]
         bent, size = hinge_sums(X, R)
-        sums = X[:, 0] @ R / n
-        best = np.zeros(len(squares))
-        for f, power in ((line, squares), (bent, size), (bent - line, squares - size)):
-            away = np.linalg.norm(f[:, :-1] - f[:, -1:] * sums, axis=1)
-            spread = np.maximum(power / n - (f[:, -1] / n) ** 2, 0)
-            noise = np.sqrt(spread * (R * R).sum())
-            best = np.maximum(best, away / np.where(noise > 0, noise, np.inf))
+        best = np.zeros(len(power))
+        for f, noise in ((line, power), (bent, size), (bent - line, power - size)):
+            away = np.linalg.norm(f[:, :-1] - f[:, -1:] * (X[:, 0] @ R / n), axis=1)
+            some = noise > 1e-12 * power.max(initial=0.0)
+            best = np.maximum(best, away / np.sqrt(np.where(some, noise, np.inf)))
         return best
 
     def used(self) -> np.ndarray:

@@ -128,30 +128,31 @@ def made_dense(X: Any) -> np.ndarray:
     return X.toarray() if issparse(X) else np.ascontiguousarray(X)
 
 
-def square_sums(X: Any) -> np.ndarray:
-    """Σ w x_j² for the inputs j of rows X, each by itself: (d,)."""
+def square_sums(X: Any, V: np.ndarray) -> np.ndarray:
+    """Σ w x_j² V for the inputs j of rows X, each by itself: (n, m) → (d, m)."""
     if not isinstance(X, SparseRows):
-        return (X[:, 1:] ** 2).sum(0)
-    Z, w = X.Z, X.root**2
-    squares = Z.S.power(2).T @ w - Z.mean * (2 * (Z.S.T @ w) - Z.mean * w.sum())
-    return np.maximum(squares, 0) / Z.scale**2
+        return (X[:, 1:] ** 2).T @ V
+    Z, V, mean = X.Z, (X.root**2)[:, None] * V, X.Z.mean[:, None]
+    squares = Z.S.power(2).T @ V - mean * (2 * (Z.S.T @ V) - mean * V.sum(0))
+    return np.maximum(squares, 0) / Z.scale[:, None] ** 2
 
 
 def hinge_sums(X: Any, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ √w σ(x_j) [R, √w] as (d, q + 1), and Σ w σ(x_j)², for the inputs j, each by itself.
+    """Σ √w σ(x_j) [R, √w] as (d, q + 1), and Σ w σ(x_j)² ‖R_i‖², for each input j by itself.
 
     A hinge at the mean is off where S is zero, unless the mean is negative; it is then on there,
     and its sums are those of all rows less those where it is off.
     """
-    U = np.column_stack([R, X[:, 0]])
+    U, power = np.column_stack([R, X[:, 0]]), (R * R).sum(1, keepdims=True)
     if not isinstance(X, SparseRows):
         P = np.maximum(X[:, 1:], 0)
-        return P.T @ U, (P * P).sum(0)
+        return P.T @ U, ((P * P).T @ power)[:, 0]
     Z, S, part = X.Z, X.Z.S, X.Z.S.copy()
     x, lit = (S.data - Z.mean[S.indices]) / Z.scale[S.indices], Z.mean < 0
     part.data = np.where(lit[S.indices], np.minimum(x, 0), np.maximum(x, 0))
-    first, second = part.T @ (X.root[:, None] * U), part.power(2).T @ X.root**2
+    first = part.T @ (X.root[:, None] * U)
+    second = part.power(2).T @ (X.root**2 * power[:, 0])
     if lit.any():
         first[lit] = (X.T @ U)[1:][lit] - first[lit]
-        second[lit] = square_sums(X)[lit] - second[lit]
+        second[lit] = square_sums(X, power)[lit, 0] - second[lit]
     return first, second
