@@ -50,7 +50,9 @@ def test_moments(dense: np.ndarray, weight: np.ndarray | None) -> None:
 def test_sparse_rows_multiply_like_dense_ones(dense, weight, dtype) -> None:
     rng = np.random.default_rng(2)
     Y = rng.normal(size=(N, 2))
-    ours, theirs = (next(prepared(X, Y, weight, dtype).batches()) for X in (csr_array(dense), dense))
+    ours, theirs = (
+        next(prepared(X, Y, weight, dtype).batches()) for X in (csr_array(dense), dense)
+    )
     assert isinstance(ours.X, SparseRows)
     tol = 1e-10 if dtype == "float64" else 1e-3
     V, U = rng.normal(size=(D + 1, H)).astype(dtype), rng.normal(size=(N, H)).astype(dtype)
@@ -114,7 +116,9 @@ def test_units_see_their_own_inputs(dense, weight, compiler, sparse, k) -> None:
     np.testing.assert_allclose(X @ a, full @ A, atol=1e-10)
     np.testing.assert_allclose(X[50:99] @ a, full[50:99] @ A, atol=1e-10)
     np.testing.assert_allclose(X.T @ U, support.gather(full.T @ U), atol=1e-10)
-    np.testing.assert_allclose(X[50:99].T @ U[50:99], support.gather(full[50:99].T @ U[50:99]), atol=1e-10)
+    np.testing.assert_allclose(
+        X[50:99].T @ U[50:99], support.gather(full[50:99].T @ U[50:99]), atol=1e-10
+    )
     np.testing.assert_allclose((X.gathered() * a.T).sum(2), full @ A, atol=1e-10)
 
 

@@ -21,7 +21,8 @@ def through_rows(
     A row is drawn by its place along the normal, so that neither the order of the rows nor
     whether a row is weighted or repeated changes the outcome.
     """
-    D, k = D / np.maximum(np.linalg.norm(D, axis=0), 1e-12), D.shape[1]
+    k = D.shape[1]
+    D = D / np.maximum(np.linalg.norm(D, axis=0), 1e-12)
     along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
     through = reached(along, odds, rng.uniform(size=k))
     # A hair before the row, so that rounding does not decide whether it fires.

@@ -18,8 +18,8 @@ from anmin.history import Units
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
-from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
 from anmin.solvers.connections import Connections
+from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
 from anmin.sources import Source
 from anmin.sources.draws import draw
 from anmin.sources.support import Support

@@ -72,14 +72,14 @@ class Wiring:
         (d, count), k = W.shape, self.connections.most
         known = self.A[1:].any(axis=1)
         tried = np.where(known, 1 + known.sum(), d * count)
-        chance = np.sqrt(2 * np.log(tried)[:, None] * square_sums(self.X, U * U))
+        chance = np.sqrt(2 * np.log(tried)[:, None] * square_sums(self.X, (U / self.X[:, :1]) ** 2))
         size, columns = np.abs(W) / np.maximum(chance, 1e-300), np.arange(count)
         largest = np.argpartition(-size, min(k, d - 1), axis=0)[:k]  # (k, count)
         on = np.zeros(W.shape, dtype=bool)
         on[largest, columns] = size[largest, columns] > 1
         real = on.any(axis=0)
         on[size.argmax(0), columns] = True
-        return on, real
+        return on, np.asarray(real)
 
     def seeds(
         self, count: int, rng: np.random.RandomState
@@ -108,7 +108,7 @@ class Wiring:
         """Of each input x, the most that x, σ(x) or σ(−x) correlates with r, in deviations."""
         X, R, n = self.X, self.R, self.X[:, 0] @ self.X[:, 0]
         line = (X.T @ np.column_stack([R, X[:, 0]]))[1:]  # (d, q + 1): with R, and with 1
-        power = square_sums(X, (R * R).sum(1, keepdims=True))[:, 0]
+        power = square_sums(X, ((R / X[:, :1]) ** 2).sum(1, keepdims=True))[:, 0]
         bent, size = hinge_sums(X, R)
         best = np.zeros(len(power))
         for f, noise in ((line, power), (bent, size), (bent - line, power - size)):

@@ -138,12 +138,12 @@ def square_sums(X: Any, V: np.ndarray) -> np.ndarray:
 
 
 def hinge_sums(X: Any, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ √w σ(x_j) [R, √w] as (d, q + 1), and Σ w σ(x_j)² ‖R_i‖², for each input j by itself.
+    """Σ √w σ(x_j) [R, √w] as (d, q + 1), and Σ σ(x_j)² ‖R_i‖², for each input j by itself.
 
     A hinge at the mean is off where S is zero, unless the mean is negative; it is then on there,
     and its sums are those of all rows less those where it is off.
     """
-    U, power = np.column_stack([R, X[:, 0]]), (R * R).sum(1, keepdims=True)
+    U, power = np.column_stack([R, X[:, 0]]), ((R / X[:, :1]) ** 2).sum(1, keepdims=True)
     if not isinstance(X, SparseRows):
         P = np.maximum(X[:, 1:], 0)
         return P.T @ U, ((P * P).T @ power)[:, 0]
