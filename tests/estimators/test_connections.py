@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -204,3 +208,27 @@ def test_a_start_keeps_its_connections():
     fitted = model(n_hidden=5, connections=D - 1, init=A, lam=1e-3, solver=VarPro(patience=0))
     fitted.fit(X, Y)
     assert np.array_equal(fitted.A_[1:] != 0, A[1:] != 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_c_has_the_connections_that_there_are(tmp_path, dtype):
+    fitted = model(connections=2, lam=1e-3, max_iter=20).fit(X, Y)
+    path = tmp_path / "m.c"
+    fitted.to_c(path, dtype=dtype)
+    text = path.read_text()
+    inputs = text.split("model_input[] = {")[1].split("}")[0].split(",")
+    assert len(inputs) == np.count_nonzero(fitted.A_[1:])
+    if (cc := shutil.which("cc")) is None:
+        pytest.skip("there is no C compiler")
+    library = tmp_path / "m.so"
+    subprocess.run(
+        [cc, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", path, "-o", library], check=True
+    )
+    real = np.dtype(dtype)
+    pointer = np.ctypeslib.ndpointer(real)
+    predict = ctypes.CDLL(library).model_predict
+    predict.argtypes, predict.restype = [pointer, pointer], None
+    y = np.empty(1, real)
+    for x, wanted in zip(X[:20], fitted.predict(X[:20]), strict=True):
+        predict(x.astype(real), y)
+        assert y[0] == pytest.approx(wanted, abs=1e-4 if dtype == "float32" else 1e-10)
