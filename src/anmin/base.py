@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
-from anmin.backends import Backend, NumpyBackend, get_backend
+from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
 from anmin.compact import Compacts
@@ -49,11 +49,6 @@ NETWORKS = 3  # that are averaged, of the best encoding
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
-NO_CONNECTIONS = (
-    'connections need solver="varpro", device="cpu" and rows on this machine; got solver={!r}, '
-    "device={!r}, {!r}."
-)
-ON_INPUTS = "connections are from the inputs as they are; use encoding=None with them."
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
     "at None, whose place X_val takes."
@@ -86,10 +81,8 @@ class BaseANMIN(
         cv: Any = None,
         device: str = "cpu",
         checkpoint: str | PathLike[str] | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
+        warm_start: bool = False, random_state: Any = None, verbose: int = 0,
+    ) -> None:  # fmt: skip
         self.n_hidden = n_hidden
         self.slope = slope
         self.lam = lam
@@ -173,8 +166,7 @@ class BaseANMIN(
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
         if not self.standardize or encoding is None:
-            plain = self.standardize and self.connections is None
-            relevance = 1.0 if plain else 0.0
+            relevance = 1.0 if self.standardize and self.connections is None else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance)]
         return encoded_views(problem.source, encoding, rng)
 
@@ -198,8 +190,6 @@ class BaseANMIN(
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
         if encoding is not None and not isinstance(encoding, Encoding):
             encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
-        if self.connections is not None and encoding is not None:
-            raise ValueError(ON_INPUTS)
         if networks > 1 or encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
         return networks, encoding
@@ -313,22 +303,8 @@ class BaseANMIN(
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
             objective,
-            self._connections(solver, rows, h, backend),
+            Connections.asked(self, solver, rows, h, backend),
         )
-
-    def _connections(
-        self, solver: Solver, rows: RawSource, h: int, backend: Backend
-    ) -> Connections | None:  # fmt: skip
-        """How many inputs a unit sees; None where it sees all."""
-        if self.connections is None:
-            return None
-        found, d = Connections.of(self.connections, rows.width[0], h), rows.width[0]
-        if not solver.any_connections or rows.remote or not isinstance(backend, NumpyBackend):
-            raise ValueError(NO_CONNECTIONS.format(self.solver, self.device, rows))
-        if self._wants_intervals():
-            raise ValueError('connections and intervals=True: use intervals="conformal".')
-        everything = found.mask is None and found.most >= d and not rows.sparse
-        return None if everything else found
 
     def _warn(self, fit: Fit) -> None:
         """Say what a user should know at once, not only in the report."""

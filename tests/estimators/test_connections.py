@@ -34,6 +34,7 @@ def fan_in(fitted) -> np.ndarray:
     return (fitted.A_[1:] != 0).sum(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", ["auto", 1e-3])
 @pytest.mark.parametrize("k", [1, 3])
 def test_units_see_at_most_k_inputs(k, lam):
@@ -139,6 +140,7 @@ def test_weights_are_repeated_rows_also_when_sparse():
     np.testing.assert_allclose(weighted.predict(SPARSE), repeated.predict(SPARSE), atol=2e-2)
 
 
+@pytest.mark.slow
 def test_the_inputs_that_matter_are_found_among_many():
     rng = np.random.default_rng(6)
     wide = rng.uniform(size=(1500, 120))

@@ -10,6 +10,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from anmin import checks
+from anmin.backends import Backend, NumpyBackend
+from anmin.encoding import Encoding
+from anmin.sources import RawSource
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +39,26 @@ class Connections:
                 f"(n_features, n_hidden) = {(d, h)}; got {mask.dtype} of shape {mask.shape}."
             )
         return cls(int(mask.sum(axis=0).max()), mask)
+
+    @classmethod
+    def asked(
+        cls, model: Any, solver: Any, rows: RawSource, h: int, backend: Backend
+    ) -> Connections | None:  # fmt: skip
+        """What an estimator asks for; None where its units see all inputs."""
+        if model.connections is None:
+            return None
+        if isinstance(model.encoding, Encoding):
+            raise ValueError("connections are from the inputs as they are; use encoding=None.")
+        if getattr(model, "intervals", False) is True:
+            raise ValueError('connections and intervals=True: use intervals="conformal".')
+        if not solver.any_connections or rows.remote or not isinstance(backend, NumpyBackend):
+            raise ValueError(
+                'connections need solver="varpro", device="cpu" and rows on this machine; got '
+                f"solver={model.solver!r}, device={model.device!r}, {rows!r}."
+            )
+        found = cls.of(model.connections, rows.width[0], h)
+        everything = found.mask is None and found.most == rows.width[0] and not rows.sparse
+        return None if everything else found
 
     def places(self, A: np.ndarray) -> np.ndarray:
         """A column of the mask for each of the units A (p, units); −1 where there is none left."""

@@ -24,7 +24,8 @@ def through_rows(
     k = D.shape[1]
     D = D / np.maximum(np.linalg.norm(D, axis=0), 1e-12)
     along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
-    through = reached(along, odds, rng.uniform(size=k))
+    level: np.ndarray = rng.uniform(size=(k,))
+    through = reached(along, odds, level)
     # A hair before the row, so that rounding does not decide whether it fires.
     return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
 

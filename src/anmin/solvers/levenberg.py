@@ -58,6 +58,11 @@ class Descent:
         return other
 
     def step(self, point: Point, mu: float, before: Array | None) -> Visit:
+        """A damped step from `point`, in the weights that there are."""
+        connected = self.problem.connections is not None
+        return (self.connected_step if connected else self.damped_step)(point, mu, before)
+
+    def damped_step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu.
 
         One that helps will do where each damping costs a solve of its own, and on the penalty
@@ -67,8 +72,6 @@ class Descent:
         raised, faster and faster. `point` itself comes back where no damping helps. Entries of the
         firing pattern that changed are counted from the A `before`.
         """
-        if self.problem.connections is not None:
-            return self.connected_step(point, mu, before)
         problem = self.problem.near(point)
         g = gradient(problem, point)
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
