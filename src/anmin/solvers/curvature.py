@@ -16,7 +16,7 @@ there are many more than unknowns. Gradient, loss and output layer are never app
                         conjugate gradients with the Kronecker preconditioner (BBᵀ∘GᵀG/n) ⊗ XᵀX/n.
                         With BBᵀ = LLᵀ only the r ≤ q columns of (G∘XV)L are projected, not h.
 
-Where units see inputs of their own (`sources/support.py`), X is read as X_j for unit j; the unknowns
+Where units see inputs of their own (`sources/support.py`), X is read as X_j for unit j; unknowns
 are then the weights that there are, and the preconditioner is a block a unit.
 
 Where the limit lies was measured on two cores: in equal time both come to the same loss with 500 to
