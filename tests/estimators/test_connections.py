@@ -15,7 +15,7 @@ from anmin.backends import NumpyBackend
 from anmin.solvers import Problem, VarPro
 from anmin.solvers.connections import Connections
 from anmin.solvers.levenberg import Descent
-from anmin.sources import Scaling, counting_rows
+from anmin.sources import BatchSource, Scaling, counting_rows
 
 N, D = 400, 12
 RNG = np.random.default_rng(0)
@@ -44,6 +44,7 @@ def test_units_see_at_most_k_inputs(k, lam):
     assert fitted.score(X, Y) > (0.3 if k == 1 else 0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", ["auto", 1e-3])
 def test_a_mask_is_kept_to(lam):
     mask = np.random.default_rng(2).uniform(size=(D, 12)) < 0.4
@@ -234,3 +235,46 @@ def test_c_has_the_connections_that_there_are(tmp_path, dtype):
     for x, wanted in zip(X[:20], fitted.predict(X[:20]), strict=True):
         predict(x.astype(real), y)
         assert y[0] == pytest.approx(wanted, abs=1e-4 if dtype == "float32" else 1e-10)
+
+
+def batches():
+    for start in range(0, N, 100):
+        yield X[start : start + 100], Y[start : start + 100]
+
+
+def test_rows_that_are_read_in_batches():
+    options = {"connections": 3, "lam": 1e-3, "max_iter": 2}
+    ours = model(**options).fit(BatchSource(batches))
+    theirs = model(**options).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "huber"},
+        {"intervals": "conformal"},
+        {"early_stopping": True},
+        {"standardize": False},
+        {"slope": 0.1},
+        {"solver": VarPro(dtype="float32")},
+        {"cv": 3},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_other_options_go_with_sparse_rows(options):
+    S = sp.csr_array(SPARSE)
+    fitted = model(connections=3, max_iter=40, **options).fit(S, Z)
+    assert fan_in(fitted).max(initial=0) <= 3
+    assert np.isfinite(fitted.predict(S)).all()
+    if "intervals" in options:
+        assert len(fitted.predict_interval(S, 0.9)) == 2
+
+
+def test_rows_to_judge_on_and_several_outputs():
+    S, both = sp.csr_array(SPARSE), np.column_stack([Z, SPARSE[:, 2]])
+    fitted = model(connections=3, max_iter=40).fit(
+        S[:300], both[:300], X_val=S[300:], y_val=both[300:]
+    )
+    assert fitted.predict(S).shape == (N, 2)
+    assert fitted.interactions(S)

@@ -69,6 +69,7 @@ class Understanding:
         rng = np.random.RandomState(0)
         Z = model._inputs(X)
         Z = Z[draw(len(Z), min(len(Z), PAIRED), rng)]
+        Z = Z.toarray() if hasattr(Z, "toarray") else Z  # of a sparse X
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
         order = np.argsort(-self.feature_importances_, kind="stable")[:FIRST]
         found = pairs(model._network, Z, self._columns_of_inputs(), order, rng)
