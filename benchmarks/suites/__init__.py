@@ -46,6 +46,7 @@ SUITES = {
     "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
     "monotone": "monotone:monotone",
+    "sparse": "sparse:sparse",
 }
 
 

@@ -25,13 +25,14 @@ from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit
-from anmin.inspect.importance import Understanding, importances
+from anmin.inspect.importance import Understanding, importances, on_used_inputs
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
 from anmin.monotone import constrained
 from anmin.rows import TableRows
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
+from anmin.solvers.connections import Connections
 from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.planting import planted, with_trees
 from anmin.solvers.views import View, encoded_views
@@ -77,16 +78,15 @@ class BaseANMIN(
         standardize: bool = True,
         n_networks: int | str = "auto",
         encoding: str | Encoding | None = "auto",
+        connections: Any = None,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         early_stopping: bool = False,
         cv: Any = None,
         device: str = "cpu",
         checkpoint: str | PathLike[str] | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
+        warm_start: bool = False, random_state: Any = None, verbose: int = 0,
+    ) -> None:  # fmt: skip
         self.n_hidden = n_hidden
         self.slope = slope
         self.lam = lam
@@ -96,6 +96,7 @@ class BaseANMIN(
         self.standardize = standardize
         self.n_networks = n_networks
         self.encoding = encoding
+        self.connections = connections
         self.categorical_features, self.monotonic_cst = categorical_features, monotonic_cst
         self.early_stopping = early_stopping
         self.cv = cv
@@ -171,7 +172,7 @@ class BaseANMIN(
         """The ways of looking at the inputs that compete."""
         scaling = problem.source.scaling
         if not self.standardize or encoding is None:
-            relevance = 1.0 if self.standardize else 0.0
+            relevance = 1.0 if self.standardize and self.connections is None else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance, trees=trees)]
         views = encoded_views(problem.source, encoding, rng)
         return views if trees is None else with_trees(views, problem, trees, rng)
@@ -188,7 +189,7 @@ class BaseANMIN(
             any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
             or rows.tally()[0] < ENOUGH_ROWS
         )
-        several = self._chooses(solver) and not (alone or short)
+        several = self._chooses(solver) and not (alone or short) and self.connections is None
         encoding = self.encoding
         if self.n_networks == "auto":
             networks = NETWORKS if several else 1
@@ -210,7 +211,8 @@ class BaseANMIN(
         self._intervals = None
         try:
             columns = self._columns_of_inputs()
-            self.feature_importances_ = importances(problem, self._network, columns)
+            used = on_used_inputs(problem, self._network, columns)
+            self.feature_importances_ = importances(*used)
             self._report = report_on(problem, fit, h, getattr(self._loss, "label", SQUARES))
             if self._wants_intervals():
                 self._intervals = fit_intervals(problem, fit)
@@ -314,6 +316,7 @@ class BaseANMIN(
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
             objective,
+            Connections.asked(self, solver, rows, h, backend),
         )
         return constrained(self, solver, problem)
 

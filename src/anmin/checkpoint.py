@@ -176,7 +176,9 @@ def digest_of(backend: Backend, batch: Batch) -> bytes:
 
     def part(rows: slice) -> bytes:
         digest = hashlib.sha256()
-        for V in (batch.X[rows], batch.Y[rows]):
+        X = batch.X[rows]
+        pieces = X.pieces if hasattr(X, "pieces") else (X,)
+        for V in (*pieces, batch.Y[rows]):
             digest.update(np.ascontiguousarray(backend.to_numpy(V)).data)
         return digest.digest()
 

@@ -143,7 +143,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         self._set_loss(rows)
         self._fit(rows, X, y, weight)
         self._distances = Distances.of(apart.Y, self._responses(self._outputs(
-            self._scaling.inputs(np.asarray(apart.X)))))  # fmt: skip
+            self._scaling.inputs(apart.X if rows.sparse else np.asarray(apart.X)))))  # fmt: skip
         return self
 
     def _responses(self, scores: Any) -> Any:
@@ -164,7 +164,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
                 raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
             self._one_dimensional = False
         if isinstance(loss, Huber) and loss.delta is None:
-            loss = Huber(BEND * left_over(rows, self.max_time, self.slope))
+            loss = Huber(BEND * left_over(self, rows))
         self._loss = loss
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -339,7 +339,7 @@ def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     )
 
 
-def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
+def left_over(model: BaseANMIN, rows: RawSource) -> float:
     """A robust deviation of y from a first network of least absolute error, on rows held out."""
     n = rows.tally()[0]
     some = rows.gather(draw(n, min(n, FIRST_LOOK), np.random.RandomState(0))).chunk
@@ -347,8 +347,11 @@ def left_over(rows: RawSource, max_time: float | None, slope: float) -> float:
     fit, judge = (some.select(np.flatnonzero(part)) for part in (~apart, apart))
     if not len(judge):
         return 1.0
+    most, max_time = model.connections, model.max_time
+    most = int(np.sum(most, axis=0).max()) if np.ndim(most) else most  # of a mask, its largest
     first = ANMINRegressor(
-        64, loss="absolute_error", slope=slope, cv=1, random_state=0, n_networks=1, encoding=None,
+        64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
+        encoding=None, connections=most,
         max_time=None if max_time is None else max_time / 5,
     ).fit(fit.X, fit.Y, fit.w)  # fmt: skip
     weight = np.ones(len(judge)) if judge.w is None else judge.w

@@ -61,6 +61,10 @@ PARAMETERS = """
         "auto" clips the inputs, cuts them at quantiles, and lets held-out rows decide which of
         that to use; under the same condition (standardize=False switches it off). None leaves
         them as they are. n_networks=1, encoding=None is one small network.
+    connections : int or boolean array of shape (n_features, n_hidden), default=None
+        How many inputs a unit sees, beside its bias, chosen as it enters; or which ones each unit
+        may see. None is all of them. For many inputs of which few matter; X may then be a SciPy
+        sparse matrix. One network, unless `n_networks` says otherwise, and no encoding.
     categorical_features : "from_dtype", None, names, numbers or mask, default="from_dtype"
         Columns that hold categories: by their types (text, pandas' and polars' categories,
         Arrow's dictionaries), or those that are named. Dates become numbers and parts of the

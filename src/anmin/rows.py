@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import (
     _check_y,
     check_consistent_length,
@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from anmin.columns import Columns, Table
 from anmin.sources import RawSource, Scaling, counting_rows
+from anmin.sources.chunk import LARGEST
 from anmin.sources.raw import ArrayRows
 
 NUMBERS = (np.float64, np.float32)
@@ -32,6 +33,7 @@ class TableRows:
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = tags.input_tags.categorical = True
+        tags.input_tags.sparse = getattr(self, "connections", None) is not None
         return tags
 
     def _inputs(self, X: Any) -> np.ndarray:
@@ -88,13 +90,36 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
     """X as an array of numbers without gaps, or else as a `Table`; and y, checked."""
     table = Table.of(X, model.categorical_features)
     if table is None:
-        return validate_data(model, X, y, dtype=list(NUMBERS), **options)
+        sparse = sparse_formats(model, X)
+        X, y = validate_data(model, X, y, dtype=list(NUMBERS), accept_sparse=sparse, **options)
+        return compressed(X), y
     if twice := [name for name in table.names if list(table.names).count(name) > 1]:
         raise ValueError(f"X has more than one column {twice[0]!r}; give each its own name.")
     validate_data(model, X, y, skip_check_array=True)
     y = _check_y(y, estimator=model, **options)
     check_consistent_length(table.columns[0], y)
     return table, y
+
+
+def sparse_formats(model: Any, X: Any) -> Any:
+    """What scikit-learn may let through; an error that says what to do, where that is nothing."""
+    if issparse(X) and model.connections is None:
+        raise TypeError(
+            "X is sparse: say with connections=8, or so, how many inputs a unit may see; a network "
+            "that sees all of them needs X.toarray()."
+        )
+    return ["csr", "csc"]
+
+
+def compressed(X: Any) -> Any:
+    """X, or where it is sparse its compressed rows, checked to be in range."""
+    if not issparse(X):
+        return X
+    X = csr_array(X)
+    X.sum_duplicates()
+    if X.nnz and not np.abs(X.data).max() <= LARGEST:
+        raise ValueError(f"X must be finite, and at most {LARGEST:g} in size.")
+    return X
 
 
 def training_matrix(
@@ -115,7 +140,9 @@ def with_judge(model: Any, rows: ArrayRows, X: Any, Y: np.ndarray | None) -> Arr
     if X is None or Y is None:
         return rows
     if model._columns is None:
-        X = validate_data(model, X, reset=False, dtype=list(NUMBERS))
+        X = compressed(
+            validate_data(model, X, reset=False, dtype=list(NUMBERS), accept_sparse="csr")
+        )
     else:
         X = table_matrix(model, X)
     check_consistent_length(X, Y)
@@ -131,8 +158,12 @@ def prediction_matrix(model: Any, X: Any) -> np.ndarray:
     check_is_fitted(model)
     if model._columns is not None:
         return table_matrix(model, X)
-    X = validate_data(model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite="allow-nan")
-    return without_gaps_in(model, X)
+    formats = sparse_formats(model, X)
+    gaps = True if issparse(X) else "allow-nan"
+    X = validate_data(
+        model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite=gaps, accept_sparse=formats
+    )
+    return compressed(X) if issparse(X) else without_gaps_in(model, X)
 
 
 def table_matrix(model: Any, X: Any) -> np.ndarray:

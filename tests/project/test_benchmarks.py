@@ -289,3 +289,25 @@ def test_mixed_tables(monkeypatch, tmp_path, capsys):
     assert [r["method"] for r in found] == ["default", "hgb", "linear"] * 2
     assert all(r["error"] > 0 for r in found)
     assert "relative to the best rival" in capsys.readouterr().out
+
+
+def test_rows_of_the_sparse_suite():
+    from benchmarks.suites import sparse
+
+    X, y = sparse.text_rows(0, n=40)
+    again, _ = sparse.text_rows(0, n=40)
+    assert X.shape == (80, sparse.WORDS)
+    assert y.shape == (80,)
+    assert (again != X).nnz == 0
+    np.testing.assert_allclose((X * X).sum(axis=1), 1)
+
+
+@pytest.mark.slow
+def test_the_sparse_suite(monkeypatch, tmp_path, capsys):
+    from benchmarks.suites import sparse
+
+    monkeypatch.setattr(sparse, "ROWS", 300)
+    monkeypatch.setattr(sparse, "INPUTS", 20)
+    line = ["--suite", "sparse", "--cases", "friedman", "--methods", "connections=4", "--quick"]
+    main([*line, "--json", str(tmp_path / "out.json")])
+    assert "connections=4" in capsys.readouterr().out

@@ -21,6 +21,7 @@ def kernels() -> SimpleNamespace | None:
         return None
     loops = (
         row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, sum_hinges, place,
+        add_columns, sum_columns,
     )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
@@ -160,6 +161,25 @@ def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped
         for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
             T[k] += Z[k + 1, 0]
             Z[k, 0] += Z[k + 1, 0]
+
+
+def add_columns(P, Xt, first, index, a):  # type: ignore[no-untyped-def]
+    """P[j] += Σ_c a[c, j] Xt[index[c, j]], the columns from row `first` on."""
+    h, n = P.shape
+    for j in range(h):
+        row = P[j]
+        for c in range(len(index)):
+            x, weight = Xt[index[c, j]], a[c, j]
+            for i in range(n):
+                row[i] += weight * x[first + i]
+
+
+def sum_columns(Ut, Xt, first, index, out):  # type: ignore[no-untyped-def]
+    """The transpose: out[c, j] = Σ_i Ut[j, i] Xt[index[c, j], first + i]."""
+    h, n = Ut.shape
+    for j in range(h):
+        for c in range(len(index)):
+            out[c, j] = np.dot(Ut[j], Xt[index[c, j]][first : first + n])
 
 
 def place(along, odds, level):  # type: ignore[no-untyped-def]

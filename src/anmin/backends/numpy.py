@@ -81,7 +81,7 @@ class NumpyBackend:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
     def double(self, values: npt.ArrayLike) -> np.ndarray:
-        if hasattr(values, "hinges"):  # rows with hinges stay as they are
+        if hasattr(values, "implicit"):  # rows that are never formed stay as they are
             return values.astype(np.float64)  # type: ignore[union-attr]
         return np.asarray(values, dtype=np.float64)
 

@@ -201,6 +201,9 @@ def cost(model: Any) -> Cost:
     d, h, q = model.n_features_in_, model.n_hidden_, model.n_outputs_
     p = model._scaling.n_inputs + 1
     parameters, multiply_adds = p * h + (h + 1) * q, (p - 1 + q) * h
+    if model.connections is not None:  # weights with the number of their input, by unit
+        seen = max(int(np.count_nonzero(model.A_[1:])), 1)
+        parameters, multiply_adds = 2 * seen + 2 * h + 1 + (h + 1) * q, seen + q * h
     if model._scaling.encoding is not None:
         numbers = model._scaling.n_features
         hinges = p - 1 - numbers

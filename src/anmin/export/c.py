@@ -21,7 +21,9 @@ from anmin.columns import Columns
 from anmin.encoding import CLIP, FAR
 from anmin.export import EncodingArrays, Export, cost, link_of, raw_columns, raw_network, register
 from anmin.export.c_columns import table_values
+from anmin.export.c_connections import hidden_layer, lists
 from anmin.files import PathLike, write_atomically
+from anmin.network import Network
 
 FILE = Template("""\
 /* A network with $hidden hidden units, written by anmin.
@@ -41,10 +43,7 @@ $include
 #define ${NAME}_OUTPUTS $outputs
 
 $row_type$tables
-static const $real ${name}_w[${NAME}_HIDDEN][${NAME}_$columns] = {
-$W
-};
-
+$hidden_table
 static const $real ${name}_w0[${NAME}_HIDDEN] = {
 $w0
 };
@@ -66,9 +65,7 @@ $encode
     for (j = 0; j < ${NAME}_HIDDEN; j++) {
         $real s = ${name}_w0[j];
 
-        for (i = 0; i < ${NAME}_$columns; i++)
-            s += ${name}_w[j][i] * $row[i];
-        if (s < 0)
+${hidden_sum}        if (s < 0)
             $negative;
         for (k = 0; k < ${NAME}_OUTPUTS; k++)
             y[k] += s * ${name}_v[j][k];
@@ -198,7 +195,6 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
         "hidden": len(network.B), "outputs": len(network.b0), "parameters": spent.parameters,
         "bytes": size * spent.parameters, "multiply_adds": spent.multiply_adds,
         "names": comment(getattr(model, "feature_names_in_", ())),
-        "W": "\n".join(braces(row, end) for row in network.A[1:].T),
         "w0": numbers(network.A[0], end),
         "V": "\n".join(braces(row, end) for row in network.B), "v0": numbers(network.b0, end),
         "negative": slope if network.slope else "continue",
@@ -209,6 +205,7 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     values["link"] = Template(LINKS[link]).substitute(values, exp=f"exp{end}")
     values |= PLAIN if columns is None else encoding_values(columns, values, end)
     values |= row_values(model._columns, values, end)
+    values |= hidden_values(model, network, values, end)
     if not hasattr(model, "classes_"):
         return FILE.substitute(values, declared="", meaning="predictions")
     two = len(model.classes_) == 2
@@ -217,6 +214,18 @@ def c_source(model: Any, name: str = "model", dtype: str = "float32") -> str:
     declared = f"\n     int {name}_class({values['argument']});"
     main = FILE.substitute(values, declared=declared, meaning=meaning)
     return main + CLASS.substitute(values)
+
+
+def hidden_values(model: Any, network: Network, values: dict[str, Any], end: str) -> dict[str, Any]:
+    """The hidden layer: a table of weights, or lists of the connections that there are."""
+    if model.connections is None:
+        W = "\n".join(braces(row, end) for row in network.A[1:].T)
+        return hidden_layer(values | {"W": W}, few=False)
+    w, place, first = lists(network.A)
+    some = {"W": numbers(w, end), "input": numbers(place, ""), "first": numbers(first, "")}
+    wasted = values["bytes"] // values["parameters"] - 4  # bytes by which a number exceeds an int
+    few = {"bytes": values["bytes"] - wasted * (len(place) + len(first))}
+    return hidden_layer(values | some, few=True) | few
 
 
 def row_values(columns: Columns | None, values: dict[str, Any], end: str) -> dict[str, Any]:

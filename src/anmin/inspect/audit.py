@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack
 
 from anmin.backends import Array, Backend, NumpyBackend
+from anmin.inspect.importance import on_used_inputs
 from anmin.linsolve import solve_spd
 from anmin.network import Network
 from anmin.solvers.problem import Problem
@@ -103,6 +104,7 @@ class TargetPass:
 
 def audit(problem: Problem, net: Network, asked: int) -> Audit:
     """The facts about a network in the units of the problem; `asked` units at first."""
+    problem, net, _ = on_used_inputs(problem, net, [])
     be, lam = problem.backend, problem.lam
     W = np.vstack([net.B, net.b0])
     at = LookPass(be.double(net.A), be.double(W), problem.slope, problem.objective)
@@ -111,6 +113,8 @@ def audit(problem: Problem, net: Network, asked: int) -> Audit:
     n = look.n
     g, gW = ZtRB / n - lam * net.A, StR / n - lam * W
     g, _ = problem.downhill(net.A, W, g)
+    if problem.connections is not None:  # what is not connected cannot move
+        g[1:] *= net.A[1:] != 0
     D, DW = ZVZ / n + lam, SVS / n + lam  # curvature along one weight
     mean, total = be.to_numpy(look.Yt1) / n, look.null / n
     if problem.objective.least_squares:
@@ -154,6 +158,8 @@ def hidden_system(problem: Problem, net: Network, g: np.ndarray, loss: float) ->
     m = h * p
     if h == 0:
         return HiddenSystem("there are no hidden units")
+    if problem.connections is not None:
+        return HiddenSystem("its units see few of the inputs")
     if m > UNKNOWNS:
         return HiddenSystem(f"it has {m:,} unknowns, more than {UNKNOWNS:,}")
     if problem.input_signs is not None:

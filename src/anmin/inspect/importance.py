@@ -17,6 +17,7 @@ of the variance that is due to both together.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -70,6 +71,7 @@ class Understanding:
         rng = np.random.RandomState(0)
         Z = model._inputs(X)
         Z = Z[draw(len(Z), min(len(Z), PAIRED), rng)]
+        Z = Z.toarray() if hasattr(Z, "toarray") else Z  # of a sparse X
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
         order = np.argsort(-self.feature_importances_, kind="stable")[:FIRST]
         found = pairs(model._network, Z, self._columns_of_inputs(), order, rng)
@@ -95,6 +97,20 @@ def pairs(
         (k, j): float(((f - alone[k] - alone[j] + drawn(k, j)) ** 2).sum(1).mean()) / 4 / variance
         for k, j in combinations(sorted(map(int, inputs)), 2)
     }
+
+
+def on_used_inputs(
+    problem: Problem, network: Network, columns: list[np.ndarray]
+) -> tuple[Problem, Network, list[np.ndarray]]:
+    """The same without the inputs that a network of few connections does not see."""
+    if problem.connections is None:
+        return problem, network, columns
+    used = np.flatnonzero(network.A[1:].any(axis=1))
+    place = np.full(len(network.A) - 1, -1)
+    place[used] = np.arange(len(used))
+    own = [place[some][place[some] >= 0] for some in columns]
+    A = np.vstack([network.A[:1], network.A[1:][used]])
+    return replace(problem, source=problem.source.only(used)), replace(network, A=A), own
 
 
 def importances(problem: Problem, network: Network, columns: list[np.ndarray]) -> np.ndarray:

@@ -11,6 +11,8 @@ from math import ceil, isfinite
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
 from anmin.history import Fit
 from anmin.inspect.audit import audit
 from anmin.solvers.problem import Problem
@@ -122,10 +124,15 @@ def report_on(problem: Problem, fit: Fit, asked: int, measure: str = SQUARES) ->
         steps=len(fit.history) - 1, seconds=fit.history[-1].seconds, late_gain=late_gain(fit),
         units_asked=asked, units=fit.network.A.shape[1],
         removed=fit.removed_dead + fit.removed_off + fit.removed_duplicates,
-        unknowns=fit.network.A.size, system_rows=system.rows, system_note=system.note,
+        unknowns=unknowns(problem, fit.network.A), system_rows=system.rows, system_note=system.note,
         system_rank=system.rank, system_condition=system.condition, hidden_gain=system.gain,
         measure=measure,
     )  # fmt: skip
+
+
+def unknowns(problem: Problem, A: np.ndarray) -> int:
+    """Hidden weights, those of connections that there are."""
+    return A.size if problem.connections is None else int(np.count_nonzero(A))
 
 
 def finite(value: float) -> float | None:

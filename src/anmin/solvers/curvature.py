@@ -16,6 +16,9 @@ there are many more than unknowns. Gradient, loss and output layer are never app
                         conjugate gradients with the Kronecker preconditioner (BBᵀ∘GᵀG/n) ⊗ XᵀX/n.
                         With BBᵀ = LLᵀ only the r ≤ q columns of (G∘XV)L are projected, not h.
 
+Where units see inputs of their own (`sources/support.py`), X is read as X_j for unit j; unknowns
+are then the weights that there are, and the preconditioner is a block a unit.
+
 Where the limit lies was measured on two cores: in equal time both come to the same loss with 500 to
 900 unknowns, and the second to the lower one with 1,344 (docs/experiments.md). Below it the dense
 form gives every further μ for the price of a factorisation.
@@ -27,14 +30,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from anmin.backends import WIDE, Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.spectrum import leading_inputs
 from anmin.sources import Source
 from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
+from anmin.sums.gathered import GatheredPass, OwnInputsPass
 from anmin.sums.gram import PatternPass, output_blocks, unpack
 from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, WorkingStats
+from anmin.sums.patterns import Counts
 
 DENSE = 1000
 MANY = 256  # outputs above which no sums are formed that the curvature does not need
@@ -70,6 +77,63 @@ class CurvatureRows:
         XtX = self.source.reduce(InputPass()).XtX
         values, vectors = self.backend.eigh(XtX / XtX[0, 0])
         return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors), 0.0
+
+    def blocks(
+        self, A: Array, slope: float, before: Array | None, at: NetworkPass | None
+    ) -> tuple[float, Array, Array, Array, Counts]:
+        """n, ZᵀZ as (h, p, h, p), ZᵀS, SᵀS of a pattern, and its counts."""
+        few = self.source.shape[2] <= MANY
+        stats = self.source.reduce(PatternPass(A, slope, before, at, few))
+        U = unpack(self.backend, stats)
+        return stats.n, U, *output_blocks(self.backend, stats, U, A), stats.counts
+
+    def diagonal(self, K: Array) -> Array:
+        """Of K ⊗ XᵀX/n, in the mean over the inputs: (h, 1)."""
+        (values, _, rest), p = self.moments, self.source.shape[1]
+        trace = float(values.sum()) + rest * (p - len(values))
+        return K.diagonal()[:, None] * trace / p
+
+    def inverse(self, K: Array, root: Array) -> Callable[[Array], Array]:
+        """(K ⊗ XᵀX/n + root²)⁻¹ by two small eigendecompositions, as a function of R (p, h)."""
+        values, Q, rest = self.moments
+        kappa, P = self.backend.eigh(K / (root * root.T))
+        kappa, P = kappa * (kappa > 0), P / root.T
+        weight = 1 / (values[:, None] * kappa + 1)  # (p, h)
+        if len(values) == len(Q):
+            return lambda R: Q @ (weight * (Q.T @ R @ P)) @ P.T
+        outside = 1 / (rest * kappa + 1)  # (h,)
+
+        def inverse(R: Array) -> Array:
+            T = R @ P
+            return (outside * T + Q @ ((weight - outside) * (Q.T @ T))) @ P.T
+
+        return inverse
+
+
+class OwnInputs(CurvatureRows):
+    """The same where each unit sees inputs of its own: X_jᵀX_j/n is then a block a unit."""
+
+    @cached_property
+    def own(self) -> Array:
+        return self.source.reduce(OwnInputsPass()) / self.source.weight  # (h, m, m)
+
+    def blocks(
+        self, A: Array, slope: float, before: Array | None, at: NetworkPass | None
+    ) -> tuple[float, Array, Array, Array, Counts]:
+        found, (m, h) = self.source.reduce(GatheredPass(A, slope, before, at)), A.shape
+        assert isinstance(found.counts, Counts)
+        U, ZtS = found.ZtZ.reshape(h, m, h, m), found.ZtS.reshape(h, m, h + 1)
+        return found.n, U, ZtS, found.StS, found.counts
+
+    def diagonal(self, K: Array) -> Array:
+        return K.diagonal()[:, None] * np.diagonal(self.own, axis1=1, axis2=2)  # (h, m)
+
+    def inverse(self, K: Array, root: Array) -> Callable[[Array], Array]:
+        """By units: (K_jj X_jᵀX_j/n + root_j²)⁻¹."""
+        kappa = K.diagonal()[:, None, None]
+        shift = (root.T**2)[:, :, None] * np.eye(self.own.shape[1], dtype=self.own.dtype)
+        M = np.linalg.inv(kappa * self.own + shift)  # (h, m, m)
+        return lambda R: (M @ R.T[:, :, None])[:, :, 0].T
 
 
 def output_root(backend: Backend, StS: Array, n: float, lam: float) -> Array:
@@ -126,13 +190,9 @@ class DenseCurvature:
         self.backend = be = rows.backend
         self.A = be.asarray(point.A)
         at = weighing(rows, point, problem)
-        few = point.W.shape[1] <= MANY
-        stats = rows.source.reduce(PatternPass(self.A, problem.slope, before, at, few))
-        h, p, _ = stats.shape
-        n = stats.n if at is None else rows.source.weight
-        self.shape, self.counts = (h, p), stats.counts
-        U = unpack(be, stats)  # (h, p, h, p)
-        ZtS, StS = output_blocks(be, stats, U, self.A)
+        n, U, ZtS, StS, self.counts = rows.blocks(self.A, problem.slope, before, at)
+        n = n if at is None else rows.source.weight
+        self.shape = h, p = U.shape[:2]
         T = output_root(be, StS, n, problem.lam) @ ZtS.reshape(h * p, h + 1).T
         L, self.unit = output_factor(be, point.W, problem.lam)
         BBt = (L @ L.T)[:, None, :, None] / n
@@ -181,10 +241,9 @@ class ProductCurvature:
         L, self.unit = output_factor(be, point.W, problem.lam, apart=at is not None)
         self.frame = Frame(self.A, problem.slope, root, L / n**0.5, at)
         found = rows.source.reduce(FiringPass(self.frame, before))
-        self.counts, (sigma, _, rest), p = found.counts, rows.moments, len(self.A)
+        self.counts = found.counts
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
-        trace = float(sigma.sum()) + rest * (p - len(sigma))
-        self.D = damping(self.K.diagonal()[:, None] * trace / p, be)
+        self.D = damping(rows.diagonal(self.K), be)
         self.lam = problem.lam / self.unit
         self.last: Array | None = None
         self.free: Array | None = None  # all weights
@@ -237,23 +296,11 @@ class ProductCurvature:
         return V
 
     def preconditioner(self, shift: Array) -> Callable[[Array], Array]:
-        """(K ⊗ XᵀX/n + shift)⁻¹ by two small eigendecompositions, as a function of R (p, h).
+        """About (H + shift)⁻¹, as a function of R (p, h).
 
         Without penalty and damping a small part of D stands in for the shift.
         """
-        values, Q, rest = self.rows.moments
         least = UNSHIFTED * self.D.T
         root = self.backend.where(shift > least, shift, least) ** 0.5  # (1, h)
-        kappa, P = self.backend.eigh(self.K / (root * root.T))
-        P = P / root.T
-        kappa, f = kappa * (kappa > 0), 1.0 if self.free is None else self.free
-        weight = 1 / (values[:, None] * kappa + 1)  # (p, h)
-        if len(values) == len(Q):
-            return lambda R: f * (Q @ (weight * (Q.T @ R @ P)) @ P.T)
-        outside = 1 / (rest * kappa + 1)  # (h,)
-
-        def precondition(R: Array) -> Array:
-            T = R @ P
-            return f * ((outside * T + Q @ ((weight - outside) * (Q.T @ T))) @ P.T)
-
-        return precondition
+        inverse, free = self.rows.inverse(self.K, root), self.free
+        return inverse if free is None else lambda R: free * inverse(R)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
@@ -11,9 +11,16 @@ import numpy as np
 
 from anmin.backends import Array
 from anmin.moves import Move, Moves, Spent, Stage, Visit
-from anmin.solvers.curvature import DENSE, CurvatureRows, DenseCurvature, ProductCurvature
+from anmin.solvers.curvature import (
+    DENSE,
+    CurvatureRows,
+    DenseCurvature,
+    OwnInputs,
+    ProductCurvature,
+)
 from anmin.solvers.problem import Point, Problem, gradient
 from anmin.sources.draws import draw
+from anmin.sources.support import Support
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 ROUGH = 4000  # on the penalty path, and from its end
@@ -29,7 +36,7 @@ class Descent:
     def __init__(
         self, problem: Problem, h: int, rng: np.random.RandomState, rough: bool = False
     ) -> None:
-        n, p, _ = problem.source.shape
+        n, p = problem.source.shape[0], problem.fan_in
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
         if rough:
             enough = min(enough, ROUGH)
@@ -42,6 +49,7 @@ class Descent:
         self.problem, self.rows = problem, CurvatureRows(source, whole)
         self.rough = rough
         self.known: tuple[Array, Array] | None = None
+        self.narrow: tuple[Support, Descent] | None = None
 
     def on(self, problem: Problem) -> Descent:
         """The same rows at another penalty."""
@@ -50,6 +58,11 @@ class Descent:
         return other
 
     def step(self, point: Point, mu: float, before: Array | None) -> Visit:
+        """A damped step from `point`, in the weights that there are."""
+        connected = self.problem.connections is not None
+        return (self.connected_step if connected else self.damped_step)(point, mu, before)
+
+    def damped_step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu.
 
         One that helps will do where each costs a solve of its own, and on the penalty path. While
@@ -89,6 +102,30 @@ class Descent:
         norm = float((g * g).sum()) ** 0.5
         facts = {"damping": max(best_mu, LEAST), "gradient": norm, "stuck": float(stuck)}
         return Visit(best, counts=curvature.counts, facts=facts)
+
+    def connected_step(self, point: Point, mu: float, before: Array | None) -> Visit:
+        """The same in the weights that there are: where A is zero it stays zero."""
+        be = self.problem.backend
+        A = be.to_numpy(point.A)
+        support = Support.of(A)
+        inner = self.gathered(support)
+        old = None if before is None else be.to_numpy(before)
+        if old is not None and not (old.shape == A.shape and Support.of(old).same(support)):
+            old = None
+        here = replace(point, A=be.asarray(support.gather(A)))
+        visit = inner.step(here, mu, None if old is None else be.asarray(support.gather(old)))
+        wide = be.asarray(support.scatter(be.to_numpy(visit.point.A)))
+        return replace(visit, point=replace(visit.point, A=wide))
+
+    def gathered(self, support: Support) -> Descent:
+        """This descent on the columns that the units see, kept until they see others."""
+        if self.narrow is None or not self.narrow[0].same(support):
+            other = copy(self)
+            other.rows = OwnInputs(support.source(self.rows.source), self.rows.whole)
+            other.problem = self.problem.gathered(support)
+            self.narrow = support, other
+        source = self.narrow[1].problem.source
+        return self.narrow[1].on(replace(self.problem, source=source, connections=None))
 
     def as_counted(self, before: Array | None) -> Array | None:
         """`before` as the array that its pattern is remembered for, where that is known."""

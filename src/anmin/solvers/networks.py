@@ -19,6 +19,7 @@ from math import inf
 import numpy as np
 
 from anmin.moves import Conclusion, Ended, Move, Moves, Stage
+from anmin.network import Network
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined, seen
 from anmin.solvers.path import FACTOR, FEW, PATH_SHARE, first_penalty, held_out_parts, walk
@@ -164,7 +165,7 @@ def weigh(
             continue
         members = [member_of(problem, path, k) for path in paths]
         here = replace(problem, source=part.train.scaled(plain.scaling))
-        members.append(Member(ridge_network(here), plain.scaling))
+        members.append(Member(simplest(here), plain.scaling))
         networks = [member.on(widest.scaling) for member in members]
         side = side_by_side(problem, networks)
         judged.append(HeldOut(part.judge.scaled(widest.scaling), side))
@@ -174,7 +175,16 @@ def weigh(
         return Shares(np.eye(len(paths))[0], 0.0)
     w, error = best_shares(judged, alone, doubt)
     encoded = plain.scaling.encoding is not None
-    return Shares(w[:-1], float(w[-1]), raw=encoded and raw < CLEARLY * error)
+    ridge = float(w[-1]) if problem.connections is None else 0.0
+    return Shares(w[:-1], ridge, raw=encoded and raw < CLEARLY * error)
+
+
+def simplest(problem: Problem) -> Network:
+    """What networks must be better than: ridge regression, or the mean with few connections."""
+    if problem.connections is None:
+        return ridge_network(problem)
+    p, q = problem.source.shape[1:]
+    return Network(np.zeros((p, 0)), np.zeros((0, q)), np.zeros(q), problem.slope)
 
 
 def columns(view: View) -> int:

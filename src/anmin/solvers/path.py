@@ -22,12 +22,14 @@ from math import inf
 import numpy as np
 
 from anmin.moves import Move, Moves, Spent, Stage, Visit
+from anmin.solvers.hyperplanes import hyperplanes
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
+from anmin.solvers.relocate import CPU, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
+from anmin.solvers.wiring import Wiring, different
 from anmin.sources import Scaling, Source
 from anmin.starts import Rules
 from anmin.status import Status
@@ -47,24 +49,19 @@ FOLDS = 3
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
-ALIKE = 0.97  # cosine between neurons that are the same
+WIDE = 2000  # inputs from which fewer of them are looked at
 
 
 def grow(
     problem: Problem, point: Point, h: int, rng: np.random.RandomState, rules: Rules | None = None
 ) -> Point:  # fmt: skip
     """`point` with up to h neurons: the new ones point where the residual is, each differently."""
-    have = point.A.shape[1]
+    A, have = problem.backend.to_numpy(point.A), point.A.shape[1]
     W, gain = candidates(problem, point, rng, rules=rules)
-    chosen: list[int] = []
-    for i in np.flatnonzero(gain > problem.lam):
-        if len(chosen) == h - have:
-            break
-        if not chosen or np.abs(W[:, i] @ W[:, chosen]).max() < ALIKE:
-            chosen.append(int(i))
+    W = W[:, gain > problem.lam]  # best first
+    chosen = different(W, h - have, problem.connections, A)
     if not chosen:
         return point
-    A = problem.backend.to_numpy(point.A)
     size = np.linalg.norm(A, axis=0).mean() if have else 0.3
     A, new = np.hstack([A, size * W[:, chosen]]), np.zeros((len(chosen), point.W.shape[1]))
     before = problem.backend.to_numpy(point.W)
@@ -89,6 +86,11 @@ def candidates(
     X, Y = sample_rows(problem, rng)
     A, V = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
+    if problem.connections is not None:
+        wiring = Wiring(problem.connections, X, R, A, V[:-1], problem.slope)
+        W, gain = wiring.units(CANDIDATES if len(A) < WIDE else CANDIDATES // 4, rng)
+        order = np.argsort(-gain)
+        return W[:, order], gain[order]
     n = X[:, 0] @ X[:, 0]
     W = hyperplanes(X, (R * R).sum(1), CANDIDATES, rng)
     lean = None

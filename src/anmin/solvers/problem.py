@@ -18,9 +18,11 @@ from anmin.history import Units
 from anmin.linsolve import solve_signed, solve_spd
 from anmin.network import Network
 from anmin.objective import SQUARED_ERROR, Objective
+from anmin.solvers.connections import Connections
 from anmin.solvers.newton import FIRST, NEXT, SumsAt, minimise
 from anmin.sources import Source
 from anmin.sources.draws import draw
+from anmin.sources.support import Support
 from anmin.sums.output import (
     GradientPass,
     OutputPass,
@@ -43,6 +45,17 @@ class Problem:
     slope: float = 0.0
     linear_solver: str = "auto"  # "cholesky", "cg", or by the number of unknowns
     objective: Objective = SQUARED_ERROR
+    connections: Connections | None = None  # how many inputs a unit may see; None: all
+
+    @property
+    def fan_in(self) -> int:
+        """Weights that a unit may have, the bias among them."""
+        p = self.source.shape[1]
+        return p if self.connections is None else min(p, self.connections.most + 1)
+
+    def gathered(self, support: Support) -> Problem:
+        """The same problem in the weights of given connections, (m, h)."""
+        return replace(self, source=support.source(self.source), connections=None)
 
     def forms_matrix(self, h: int, limit: int) -> bool:
         """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
@@ -96,6 +109,11 @@ class Problem:
 
         Of a loss that is not quadratic a few, fewer from a W that is near.
         """
+        if self.connections is not None:
+            A = self.backend.to_numpy(A)
+            support = Support.of(A)
+            here = self.gathered(support).at(self.backend.asarray(support.gather(A)), W)
+            return replace(here, A=self.backend.asarray(A))
         if not self.objective.least_squares:
             return self.at_best(A, W)
         return self.point(A, self.source.reduce(OutputPass(A, self.slope)))

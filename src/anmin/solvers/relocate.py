@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from anmin.backends import NumpyBackend
-from anmin.backends.compiled import kernels
 from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
+from anmin.solvers.hyperplanes import hyperplanes
 from anmin.solvers.problem import Point, Problem
+from anmin.solvers.wiring import Wiring, first_units
 from anmin.sources.chunk import within
 from anmin.sources.draws import draw
 
@@ -19,35 +20,11 @@ SAMPLE = 4000
 LEAST = 1e-3  # of the largest weight of a row
 
 
-def hyperplanes(X: np.ndarray, odds: np.ndarray, k: int, rng: np.random.RandomState) -> np.ndarray:
-    """k random hyperplanes through rows drawn with the given odds, unit normals: (p, k).
-
-    A row is drawn by its place along the normal, so that neither the order of the rows nor
-    whether a row is weighted or repeated changes the outcome.
-    """
-    D = rng.standard_normal((X.shape[1] - 1, k))
-    D /= np.maximum(np.linalg.norm(D, axis=0), 1e-12)
-    along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
-    through = reached(along, odds, rng.uniform(size=k))
-    # A hair before the row, so that rounding does not decide whether it fires.
-    return np.vstack([1e-6 * np.ptp(along, axis=1) - through, D])
-
-
-def reached(along: np.ndarray, odds: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """For each row of `along` (k, n) the value up to which a share `level` of the odds lies."""
-    compiled = kernels()
-    if compiled is not None:
-        return compiled.place(along, odds, level)
-    order = along.argsort(axis=1)
-    so_far = odds[order].cumsum(axis=1)
-    row = (so_far < level[:, None] * so_far[:, -1:]).sum(axis=1)
-    k = np.arange(len(along))
-    return along[k, order[k, row]]
-
-
 def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.ndarray:
-    """Hyperplanes through random rows."""
-    X, _ = sample_rows(problem, rng)
+    """Hyperplanes through random rows; with few connections, units that point where y is."""
+    X, Y = sample_rows(problem, rng)
+    if problem.connections is not None:
+        return first_units(problem.connections, X, Y, h, problem.slope, rng)
     return hyperplanes(X, X[:, 0] ** 2, h, rng)
 
 
@@ -56,7 +33,7 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
     most = within(SAMPLE, p)
     rows = np.arange(n) if n <= most else draw(n, most, rng)
     batch, be = problem.source.rows(rows), problem.backend
-    X = batch.X if hasattr(batch.X, "hinges") else be.to_numpy(batch.X)
+    X = batch.X if hasattr(batch.X, "implicit") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)
 
 
@@ -105,15 +82,20 @@ def relocate(
     Each goes through rows drawn by their squared residual, and is judged by how much of the
     residual it would explain beyond the other neurons.
     """
-    A = problem.backend.to_numpy(point.A).copy()
+    A, B = problem.backend.to_numpy(point.A).copy(), problem.backend.to_numpy(point.W)[:-1]
     X, Y = working_rows(problem, point, *sample_rows(problem, rng))
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
-    for j in drop:
+    for i, j in enumerate(drop):
         Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
         R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
         odds = (R**2).sum(1)
-        C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
-        C = problem.obeying(C)
+        if problem.connections is None:
+            C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
+            C = problem.obeying(C)
+        else:
+            rest = np.delete(A, drop[i:], axis=1), np.delete(B, drop[i:], axis=0)
+            wiring = Wiring(problem.connections, X, R, *rest, problem.slope)
+            C, _ = wiring.units(CANDIDATES, rng)
         Z = activate(X @ C, problem.slope)
         ZtZ = (Z * Z).sum(0) + 1e-300
         left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S

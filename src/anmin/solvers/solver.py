@@ -61,6 +61,7 @@ class Solver(BaseEstimator):
     batch_size: int | str = "auto"
     removes_idle_units = True
     obeys_signs = False  # whether it asks the problem what weights may be: for monotonic_cst
+    any_connections = False  # whether units may see few inputs only
     any_loss = False  # whether it asks the problem's objective, and so takes any loss
 
     def check(self) -> None:

@@ -55,7 +55,7 @@ class VarPro(Solver):
     20
     """
 
-    any_loss = obeys_signs = True
+    any_loss = any_connections = obeys_signs = True
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class VarPro(Solver):
             A = better_with_linear(problem, (yield from self.best_start(problem, start)), start.rng)
         A = problem.backend.asarray(A)
         point = (yield first(problem, problem.balance(problem.at(A)))).point
-        few = SAMPLE_ROWS * A.shape[0] * A.shape[1]
+        few = SAMPLE_ROWS * problem.fan_in * A.shape[1]
         if problem.source.shape[0] > 3 * few:
             sample = problem.sample(few, start.rng)
             A = (yield from self.on_sample(sample, A, start.rng)).A
@@ -126,9 +126,10 @@ class VarPro(Solver):
             point = yield from descend(descent, point, Stop(steps, self.tol), stage)
         except Spent as ended:
             point, spent = ended.best or point, ended.status
-        A = linear_start(problem, h)
-        linear = yield Move(lambda: Visit(problem.at(A)), problem, A, stage, "look")
-        point = min(point, linear.point, key=by_loss)
+        if problem.connections is None:
+            A = linear_start(problem, h)
+            linear = yield Move(lambda: Visit(problem.at(A)), problem, A, stage, "look")
+            point = min(point, linear.point, key=by_loss)
         if spent is not None:
             raise Spent(spent, point)
         explore, failures = replace(stage, phase="explore"), 0
@@ -149,7 +150,7 @@ class VarPro(Solver):
         starts = [random_start(problem, h, rng) for _ in range(self.n_init)]
         if self.n_init == 1:
             return starts[0]
-        few = SAMPLE_ROWS * starts[0].size
+        few = SAMPLE_ROWS * problem.fan_in * h
         sample = problem.sample(few, rng) if problem.source.shape[0] > 3 * few else problem
         descent, stage = Descent(sample, h, rng), Stage("starts", rows="part")
         points = [sample.balance(sample.at(sample.backend.asarray(A))) for A in starts]
@@ -181,6 +182,11 @@ def looked_at(problem: Problem, A: Array) -> Visit:
 def better_with_linear(
     problem: Problem, A: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:  # fmt: skip
-    """A, or A with the linear model in the place of its first neurons where that is the better."""
+    """A, or A with the linear model in the place of its first neurons where that is the better.
+
+    Not where units may see few inputs only.
+    """
+    if problem.connections is not None:
+        return A
     other = with_linear(problem, A, sample_rows(problem, rng)[0])
     return min(A, other, key=lambda start: problem.at(problem.backend.asarray(start)).loss)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from anmin.backends import Backend
 from anmin.sources.batch import Source
@@ -27,8 +28,16 @@ class ArraySource(Source):
 
 
 def counting_rows(X: np.ndarray, Y: np.ndarray, weight: np.ndarray | None) -> ArrayRows:
-    """Arrays as a raw source, without the rows of weight 0, checked to be in range."""
-    chunk = checked(Chunk(X, Y, weight), Origin("X and y"), bad_rows="")
+    """Arrays as a raw source, without the rows of weight 0, checked to be in range.
+
+    X may be sparse, in compressed rows; it is checked already.
+    """
+    sparse = issparse(X)
+    seen = np.empty((len(Y), 0)) if sparse else X
+    chunk = checked(Chunk(seen, Y, weight), Origin("X and y"), bad_rows="")
+    if sparse:
+        whole = Chunk(X, Y, weight)
+        chunk = whole if weight is None else whole.select(np.flatnonzero(weight))
     return ArrayRows(chunk.weighed_by(weight_unit(chunk.heaviest)))
 
 

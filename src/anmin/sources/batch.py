@@ -14,12 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from anmin.backends import WIDE, Array, Backend
 from anmin.sources.chunk import Chunk
 from anmin.sources.draws import Beside, Part
 from anmin.sources.hinged import Hinges, hinged_rows
 from anmin.sources.scaling import Scaling
+from anmin.sources.sparse import sparse_rows
 
 if TYPE_CHECKING:
     from anmin.sources.raw import RawSource
@@ -174,6 +176,8 @@ class Source:
         plain = self.scaling if hinges is None else self.scaling.without_hinges()
         scaling = plain.on(backend)
         roots = None if chunk.w is None else np.sqrt(chunk.w)[:, None]
+        if issparse(chunk.X):
+            return self._prepare_sparse(chunk, start)
         X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(n, self.shape[2])
 
         def part(rows: slice) -> None:
@@ -193,6 +197,12 @@ class Source:
         if hinges is None:
             return Batch(X, Y, start)
         return Batch(hinged_rows(chunk.X, X, hinges), Y, start)  # type: ignore[arg-type]
+
+    def _prepare_sparse(self, chunk: Chunk, start: int) -> Batch:
+        s, dtype = self.scaling, self.backend.dtype
+        X = sparse_rows(chunk.X, s.x_mean, s.x_scale, chunk.w, dtype)
+        Y = usable(s.targets(chunk.Y)).astype(dtype) * X.root[:, None]
+        return Batch(X, Y, start)  # type: ignore[arg-type]
 
     @cached_property
     def _hinges(self) -> Hinges | None:
@@ -217,6 +227,11 @@ class Source:
     def scaled(self, scaling: Scaling) -> Source:
         """The same rows, prepared in another way."""
         return self.raw.prepared(scaling, self.backend, self.batch_size)
+
+    def only(self, columns: np.ndarray) -> Source:
+        """The same rows with some of the inputs."""
+        scaling, raw = self.scaling.only(columns), self.raw.only(columns)
+        return raw.prepared(scaling, self.backend, self.batch_size)
 
     def rows(self, rows: slice | np.ndarray) -> Batch:
         """Some rows, prepared: a slice, or their numbers."""

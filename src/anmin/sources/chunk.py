@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from anmin.backends import WIDE
+from anmin.sources.sparse import made_dense
 
 T = TypeVar("T")
 LARGEST = 1e151  # a cell; its square, summed over a million rows, is still a number
@@ -26,13 +27,13 @@ def within(rows: int, width: int) -> int:
 class Chunk:
     """Rows as they were given: numbers, not yet scaled or weighted."""
 
-    X: np.ndarray  # (n, d)
+    X: np.ndarray  # (n, d); or sparse, in compressed rows
     Y: np.ndarray  # (n, q)
     w: np.ndarray | None = None  # (n,)
     skipped: int = 0  # rows left out of it
 
     def __len__(self) -> int:
-        return len(self.X)
+        return self.X.shape[0]
 
     def __sizeof__(self) -> int:
         return self.X.nbytes + self.Y.nbytes + (0 if self.w is None else self.w.nbytes)
@@ -63,6 +64,10 @@ class Chunk:
     def select(self, rows: slice | np.ndarray) -> Chunk:
         """Some of the rows."""
         return Chunk(self.X[rows], self.Y[rows], None if self.w is None else self.w[rows])
+
+    def only(self, columns: np.ndarray) -> Chunk:
+        """Some of the columns of X, dense; one may come twice."""
+        return replace(self, X=made_dense(self.X[:, columns]))
 
     def weighed_by(self, unit: float) -> Chunk:
         """The same rows, their weights in another unit."""

@@ -11,9 +11,10 @@ row is read off its content.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from anmin.sources.chunk import within
 
@@ -73,6 +74,8 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     (True, False)
     """
     factor = np.random.Philox(key=seed).random_raw(sum(chunk.width)) | np.uint64(1)
+    if issparse(chunk.X):
+        return mixed(sparse_keys(chunk.X, factor) + sparse_keys(chunk.Y, factor[chunk.width[0] :]))
     found = np.empty(len(chunk), dtype=np.uint64)
     size = within(BLOCK, 8 * sum(chunk.width))
     for i in range(0, len(found), size):
@@ -80,6 +83,15 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
         V = np.hstack([chunk.X[rows], chunk.Y[rows]], dtype=np.float64) + 0.0  # −0 is 0
         found[rows] = mixed(mixed(V.view(np.uint64)) * factor).sum(axis=1)
     return mixed(found)
+
+
+def sparse_keys(S: Any, factor: np.ndarray) -> np.ndarray:
+    """The sums over a row in `keys`, to which a zero adds nothing."""
+    S = csr_array(S, dtype=np.float64)
+    bits = mixed(mixed((S.data + 0.0).view(np.uint64)) * factor[S.indices])
+    found = np.zeros(S.shape[0], dtype=np.uint64)
+    np.add.at(found, np.repeat(np.arange(len(found)), np.diff(S.indptr)), bits)
+    return found
 
 
 def mixed(bits: np.ndarray) -> np.ndarray:

@@ -61,6 +61,7 @@ class HingedRows:
     place: np.ndarray  # (n, g) whole numbers
     part: np.ndarray  # (n, g) within [0, 1]
     hinges: Hinges
+    implicit = True  # never formed where products will do
     __array_ufunc__ = None  # an array before @ or * leaves the work to this class
 
     @property

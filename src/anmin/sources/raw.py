@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from anmin.backends import Backend
 from anmin.columns import Columns
@@ -37,6 +38,7 @@ class RawSource:
     flat = True  # whether y has one axis
     streamed = True  # whether rows are read anew in each pass
     remote = False  # whether workers elsewhere do the arithmetic
+    sparse = False  # whether X is sparse
     weight_unit = 1.0  # by which weights are divided
     judge: RawSource | None = None  # rows beside these, to judge on and never to train on
 
@@ -159,6 +161,10 @@ class RawSource:
         """The rows that belong to `part`."""
         return SelectedRows(self, rule(part))
 
+    def only(self, columns: np.ndarray) -> RawSource:
+        """The same rows with some of the columns of X."""
+        return SomeColumns(self, columns)
+
     def groups(self, most: float = TABLE) -> Groups:
         """Which rows are copies of others, for up to so many rows."""
         n = self.tally()[0]
@@ -217,6 +223,10 @@ class ArrayRows(RawSource):
     def read(self) -> Iterator[Chunk]:
         yield self.chunk
 
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        return issparse(self.chunk.X)
+
     @cached_property
     def counted(self) -> tuple[int, float]:
         return len(self.chunk), self.chunk.weight
@@ -230,6 +240,27 @@ class ArrayRows(RawSource):
 
     def part(self, part: Part) -> ArrayRows:
         return self.gather(part if isinstance(part, np.ndarray) else part(0, self.chunk))
+
+    def only(self, columns: np.ndarray) -> ArrayRows:
+        return ArrayRows(self.chunk.only(columns))
+
+
+class SomeColumns(RawSource):
+    """The rows of another source with some of the columns of X."""
+
+    def __init__(self, whole: RawSource, columns: np.ndarray) -> None:
+        super().__init__(whole.bad_rows)
+        self.whole, self.columns = whole, columns
+
+    def __repr__(self) -> str:
+        return f"columns of {self.whole!r}"
+
+    def read(self) -> Iterator[Chunk]:
+        return (chunk.only(self.columns) for chunk in self.whole.read())
+
+    @cached_property
+    def counted(self) -> tuple[int, float]:
+        return self.whole.tally()
 
 
 class SelectedRows(RawSource):

@@ -16,8 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
+from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from anmin.backends import Array, Backend
 from anmin.backends.threads import usable_cores
@@ -25,6 +27,7 @@ from anmin.encoding import Encoding
 from anmin.network import Network
 from anmin.sources.chunk import Chunk, in_batches, within
 from anmin.sources.hinged import Hinges
+from anmin.sources.sparse import Standardised
 
 BLOCK = 4096  # rows at a time: they stay in the cache
 BATCH = 16 * BLOCK
@@ -53,6 +56,8 @@ class Moments:
     @classmethod
     def of(cls, V: np.ndarray, weight: np.ndarray | None) -> Moments:
         n, m = V.shape
+        if n and issparse(V):
+            return cls(n, *sparse_moments(V, np.ones(n) if weight is None else weight))
         if n == 0:
             zero = np.zeros(m)
             return cls(0, 0.0, zero + np.inf, zero - np.inf, zero, zero)
@@ -87,6 +92,24 @@ class Moments:
         ours, theirs = (part.square * (part.unit / unit) ** 2 for part in (self, other))
         square = ours + theirs + step**2 * (self.w * other.w / w)
         return Moments(self.n + other.n, w, low, high, mean, square)
+
+
+def sparse_moments(
+    S: Any, w: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same of sparse columns, what is zero counted and not visited: weight, ends, mean, square.
+
+    No terms of opposite sign are added, so that a constant stays a constant.
+    """
+    n, total = S.shape[0], float(w.sum())
+    low, high = (np.asarray(end.todense(), dtype=float).ravel() for end in (S.min(0), S.max(0)))
+    unit, S = unit_of(low, high), S.astype(np.float64)
+    mean, count = S.T @ w / total, np.bincount(S.indices, minlength=S.shape[1])
+    apart, there = S.copy(), S.copy()
+    apart.data = ((S.data - mean[S.indices]) / unit[S.indices]) ** 2
+    there.data = np.ones_like(S.data)
+    zeros = np.where(count < n, np.maximum(total - there.T @ w, 0.0), 0.0)
+    return total, low, high, mean, apart.T @ w + zeros * (mean / unit) ** 2
 
 
 def unit_of(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -139,7 +162,8 @@ def measure(chunks: Iterable[Chunk]) -> Measure | None:
 
 def block_moments(chunk: Chunk, size: int, start: int) -> Measure:
     block = chunk.select(slice(start, start + size))
-    X, Y = np.ascontiguousarray(block.X), np.ascontiguousarray(block.Y)  # so are the products
+    X = block.X if issparse(block.X) else np.ascontiguousarray(block.X)  # so are the products
+    Y = np.ascontiguousarray(block.Y)
     with np.errstate(all="ignore"):
         return Measure(Moments.of(X, block.w), Moments.of(Y, block.w), (), 0, block.heaviest)
 
@@ -193,6 +217,11 @@ class Scaling:
         """Columns of raw X."""
         return self.n_inputs if self.encoding is None else len(self.encoding.centre)
 
+    def only(self, columns: np.ndarray) -> Scaling:
+        """That of some of the inputs, copies; without an encoding."""
+        assert self.encoding is None
+        return replace(self, x_mean=self.x_mean[columns], x_scale=self.x_scale[columns])
+
     def on(self, backend: Backend) -> Scaling:
         """The same, with arrays of a backend, in full precision."""
         x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
@@ -210,6 +239,8 @@ class Scaling:
         return X if self.encoding is None else self.encoding(X)
 
     def standardised(self, Z: Array) -> Array:
+        if issparse(Z):
+            return Standardised(Z, self.x_mean, self.x_scale)  # type: ignore[return-value]
         Z = Z - self.x_mean
         Z /= self.x_scale
         return Z
