@@ -32,12 +32,12 @@ SAMPLE = 50_000  # rows that starts and units are found on
 
 def library(array: Array) -> Any:
     """NumPy or PyTorch, whichever the array is of: both have exp, log, where, clip, …"""
-    return library_of(type(array))
+    return library_of(type(array).__module__)
 
 
 @cache
-def library_of(kind: type) -> Any:
-    return import_module(kind.__module__.partition(".")[0])
+def library_of(module: str) -> Any:
+    return import_module(module.partition(".")[0])
 
 
 def like(array: Array, values: Any) -> Array:
