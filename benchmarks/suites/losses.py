@@ -5,12 +5,15 @@ huber      airfoil kin40k sml: 5 % of y moved far away; RMSE on clean rows, over
            without outliers
 poisson    bike counts: mean deviance
 time       seconds of a fit of the log-loss over those of least squares of the same size
+conformal  every set above 1,000 rows in ANMIN_TABULAR, at most 4,000 of them: how many rows of the
+           test fold lie in intervals of 90 %
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from sklearn.model_selection import train_test_split
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.solvers import VarPro
-from benchmarks.cases import Split, load
+from benchmarks.cases import Split, load, tabular_names
 from benchmarks.record import Record, SkippedError
 from benchmarks.runner import say
 from benchmarks.suites import Settings
@@ -29,6 +32,8 @@ from paper.data import load_rows
 
 LEVELS = (0.1, 0.5, 0.9)
 QUANTILE_SETS, HUBER_SETS = ("abalone", "bike", "kin40k"), ("airfoil", "kin40k", "sml")
+KIN40K = 8000  # rows of it to train on, drawn at random: the same for all
+LEAST, MOST, NOMINAL = 1000, 4000, 0.9  # rows of a set with intervals, and their coverage
 OUTLIERS, FAR = 0.05, 10.0  # share of the rows, and deviations that they are moved by
 ONE: dict[str, Any] = {"n_networks": 1, "encoding": None, "random_state": 0}
 Predict = Callable[[np.ndarray], np.ndarray]
@@ -68,13 +73,26 @@ def side_by_side(models: list[Any], split: Split) -> Predict:
 
 
 QUANTILES = {"anmin": ours, "one-network": one_network, "hgb": hgb, "lightgbm": lightgbm}
-PARTS = ("quantile", "huber", "poisson", "time")
+PARTS = ("quantile", "huber", "poisson", "time", "conformal")
 
 
 def losses(settings: Settings) -> None:
-    runs = {"quantile": quantiles, "huber": huber, "poisson": poisson, "time": seconds_of_log_loss}
-    for part in settings.cases or PARTS:
-        runs[part](settings)
+    runs = {"quantile": quantiles, "huber": huber, "poisson": poisson, "time": seconds_of_log_loss,
+            "conformal": conformal}  # fmt: skip
+    for case in settings.cases or PARTS:
+        part, _, name = case.partition(":")  # quantile:bike is one set of them
+        runs[part](*(settings, (name,)) if name else (settings,))
+
+
+def sampled(case: str, seed: int) -> Split:
+    """The split of a case, on some of its rows where they are many."""
+    split = load(case, seed)
+    return some_rows(split, KIN40K) if case == "kin40k" else split
+
+
+def some_rows(split: Split, most: int) -> Split:
+    rows = np.random.RandomState(0).permutation(len(split.X))[:most]
+    return replace(split, X=split.X[rows], y=split.y[rows])
 
 
 def note(settings: Settings, case: str, method: str, seed: int, facts: Record) -> Record:
@@ -84,10 +102,10 @@ def note(settings: Settings, case: str, method: str, seed: int, facts: Record) -
     return settings.results.add(record | facts)
 
 
-def quantiles(settings: Settings) -> None:
-    for case in QUANTILE_SETS:
+def quantiles(settings: Settings, sets: Sequence[str] = QUANTILE_SETS) -> None:
+    for case in sets:
         for seed in range(settings.seeds or 3):
-            split = load(case, seed)
+            split = sampled(case, seed)
             for name in settings.methods or QUANTILES:
                 begin = time.perf_counter()
                 predict = QUANTILES[name](split)
@@ -102,16 +120,16 @@ def quantiles(settings: Settings) -> None:
     rows = [
         [case, name, *(mean(select(settings.results.records, case=f"quantile-{case}", method=name),
                             key) for key in (*names, "crossing", "seconds"))]
-        for case in QUANTILE_SETS for name in settings.methods or QUANTILES
+        for case in sets for name in settings.methods or QUANTILES
     ]  # fmt: skip
     show("Quantiles", ["set", "method", *names, "crossing", "seconds"], rows)
 
 
-def huber(settings: Settings) -> None:
+def huber(settings: Settings, sets: Sequence[str] = HUBER_SETS) -> None:
     rows = []
-    for case in HUBER_SETS:
+    for case in sets:
         for seed in range(settings.seeds or 3):
-            split = load(case, seed)
+            split = sampled(case, seed)
             rng = np.random.RandomState(seed)
             bad = rng.uniform(size=len(split.y)) < OUTLIERS
             sign = rng.choice([-1.0, 1.0], len(split.y))
@@ -178,3 +196,26 @@ def seconds_of_log_loss(settings: Settings) -> None:
         rows.append([n, d, q, h, *taken, taken[1] / taken[0]])
     header = ["rows", "inputs", "classes", "units", "least squares s", "log-loss s", "ratio"]
     show("Processor time of 30 steps", header, rows)
+
+
+def conformal(settings: Settings, sets: Sequence[str] | None = None) -> None:
+    rows, keys = [], ("coverage", "width", "seconds")
+    for case in sets or tabular_names():
+        for seed in range(settings.seeds or 3):
+            split = some_rows(load(case, seed), MOST)
+            if len(split.y) + len(split.y_test) <= LEAST:
+                continue
+            for name in settings.methods or ("one-network",):
+                given = ONE if name == "one-network" else {"random_state": 0}
+                begin = time.perf_counter()
+                model = ANMINRegressor(intervals="conformal", **given).fit(split.X, split.y)
+                facts: Record = {"seconds": time.perf_counter() - begin}
+                low, high = model.predict_interval(split.X_test, NOMINAL)
+                facts["coverage"] = float(((low <= split.y_test) & (split.y_test <= high)).mean())
+                facts["width"] = float((high - low).mean() / split.y.std())
+                note(settings, f"conformal-{case}", name, seed, facts)
+        kept = select(settings.results.records, case=f"conformal-{case}")
+        for name in dict.fromkeys(r["method"] for r in kept):
+            mine = select(kept, method=name)
+            rows.append([case, name, *(mean(mine, key) for key in keys)])
+    show("Conformal intervals of 90 %", ["set", "method", *keys], rows)

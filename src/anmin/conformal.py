@@ -17,7 +17,7 @@ from math import ceil
 import numpy as np
 
 from anmin.sources import Chunk, RawSource
-from anmin.sources.draws import draw
+from anmin.sources.draws import TABLE, Groups, draw
 
 SHARE, MOST = 0.2, 2000  # of the rows, that the distances are measured on
 
@@ -58,9 +58,14 @@ class Distances:
 
 
 def kept_apart(rows: RawSource, rng: np.random.RandomState) -> tuple[RawSource, Chunk]:
-    """The rows to fit, and those to measure distances on."""
+    """The rows to fit, and those to measure distances on.
+
+    They are drawn as a new row would be: copies of a row may lie on both sides, since where rows
+    come twice a new one may be a copy as well.
+    """
     n = rows.tally()[0]
-    folds = rows.groups().folds(min(SHARE, MOST / n), 1, rng)
+    each = Groups(n, np.arange(n) if n <= TABLE else None)
+    folds = each.folds(min(SHARE, MOST / n), 1, rng)
     if not folds:
         raise ValueError('intervals="conformal" keeps rows apart and needs two or more; got one.')
     train, out = folds[0]

@@ -37,6 +37,9 @@ class Objective(Protocol):
     def near(self, level: float) -> Objective:
         """The same where its mean has come down to `level`; only directions may depend on that."""
 
+    def judged_on(self, rows: int) -> Objective:
+        """The same for so many held-out rows that are to choose: they may all have been lucky."""
+
     def value(self, Y: Array, F: Array, root: Array) -> float: ...
 
     def residual(self, Y: Array, F: Array, root: Array) -> Array: ...
@@ -71,6 +74,9 @@ class SquaredError:
         return False
 
     def near(self, level: float) -> SquaredError:  # noqa: ARG002
+        return self
+
+    def judged_on(self, rows: int) -> SquaredError:  # noqa: ARG002
         return self
 
     def value(self, Y: Array, F: Array, root: Array) -> float:

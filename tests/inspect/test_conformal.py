@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from anmin import ANMINRegressor, load_model
-from anmin.conformal import Distances
-from anmin.sources import BatchSource
+from anmin.conformal import Distances, kept_apart
+from anmin.sources import BatchSource, counting_rows
 
 
 def noisy(n, seed=0):
@@ -85,3 +85,13 @@ def test_what_is_missing_is_said():
     low, high = gauss.predict_interval(X, 0.95)
     np.testing.assert_allclose((low + high) / 2, mean)
     np.testing.assert_allclose(high - low, 2 * 1.959964 * std, rtol=1e-6)
+
+
+def test_copies_of_a_row_may_lie_on_both_sides():
+    """A new row may be a copy too: with all copies apart intervals held more than was asked."""
+    X = np.repeat(np.arange(50.0), 20)[:, None]
+    rows = counting_rows(X, X + 1, None)
+    fitted, apart = kept_apart(rows, np.random.RandomState(0))
+    assert len(apart) == 200
+    assert set(np.ravel(apart.X)) == set(X.ravel())
+    assert fitted.tally()[0] == 800

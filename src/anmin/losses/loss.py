@@ -15,6 +15,7 @@ weight. `LossObjective` undoes that, so that a loss knows nothing of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -31,7 +32,12 @@ SAMPLE = 50_000  # rows that starts and units are found on
 
 def library(array: Array) -> Any:
     """NumPy or PyTorch, whichever the array is of: both have exp, log, where, clip, …"""
-    return import_module(type(array).__module__.partition(".")[0])
+    return library_of(type(array).__module__)
+
+
+@cache
+def library_of(module: str) -> Any:
+    return import_module(module.partition(".")[0])
 
 
 def like(array: Array, values: Any) -> Array:
@@ -79,6 +85,10 @@ class Loss:
         """The same where the mean value has come down to `level`: for losses that are smoothed."""
         return self
 
+    def judged_on(self, rows: int) -> Loss:  # noqa: ARG002
+        """The same for so many held-out rows: for losses that luck may bring down to nothing."""
+        return self
+
     def numbers(self) -> dict[str, Any]:
         """Its numbers, plain."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
@@ -106,6 +116,9 @@ class LossObjective:
 
     def near(self, level: float) -> LossObjective:
         return replace(self, loss=self.loss.near(level * self.unit**self.degree))
+
+    def judged_on(self, rows: int) -> LossObjective:
+        return replace(self, loss=self.loss.judged_on(rows))
 
     def raw(self, Y: Array, F: Array, root: Array) -> tuple[Array, Array]:
         """y and f as the loss knows them."""

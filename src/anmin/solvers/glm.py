@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from anmin.solvers.newton import FIRST, LAST, NEXT, Care, minimise
-from anmin.solvers.problem import Problem
+from anmin.solvers.newton import FIRST, LAST, Care, minimise
+from anmin.solvers.problem import Problem, judging
 
 EVERY = 2  # of the penalties that ridge regression chooses from are tried
 MUCH = 1.1  # times the least loss, from where lighter penalties are not looked at
@@ -45,17 +45,18 @@ def chosen_linear_model(problem: Problem, penalties: np.ndarray) -> np.ndarray:
         part, judge = (replace(problem, source=problem.source.part(r)) for r in (train, out))
         errors += held_out_errors(part, judge, tried)
     best = tried[int(errors.argmin())] if folds else tried[0]
-    return linear_model(problem, np.append(0.0, np.full(p - 1, best)), FIRST)
+    return linear_model(problem, np.append(0.0, np.full(p - 1, best)))
 
 
 def held_out_errors(part: Problem, judge: Problem, penalties: np.ndarray) -> np.ndarray:
     """The loss on other rows at each penalty, the heaviest first; infinite where it has risen."""
     be, errors = part.backend, np.full(len(penalties), np.inf)
     C = be.double(np.zeros(part.source.shape[1:]))
+    judge = replace(judge, objective=judging(judge.objective, judge.source))
     sums_at, on_others = part.working_sums(None), judge.working_sums(None)
     for i, penalty in enumerate(penalties):
         column = be.double(np.append(0.0, np.full(len(C) - 1, penalty)))[:, None]
-        C, _ = minimise(be, sums_at, C, column, NEXT, part.input_signs)
+        C, _ = minimise(be, sums_at, C, column, FIRST, part.input_signs)
         errors[i] = on_others(C, False).value
         if errors[i] > MUCH * errors.min():
             break

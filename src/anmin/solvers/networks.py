@@ -23,7 +23,7 @@ from anmin.network import Network
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined, seen
 from anmin.solvers.path import FACTOR, FEW, PATH_SHARE, first_penalty, held_out_parts, walk
-from anmin.solvers.problem import Problem
+from anmin.solvers.problem import Problem, judging
 from anmin.solvers.relocate import SAMPLE
 from anmin.solvers.shares import HeldOut, best_shares, side_by_side
 from anmin.solvers.solver import Search, Solver, Start
@@ -168,6 +168,7 @@ def weigh(
         members.append(Member(simplest(here), plain.scaling))
         networks = [member.on(widest.scaling) for member in members]
         side = side_by_side(problem, networks)
+        side = replace(side, objective=judging(problem.objective, part.judge))
         judged.append(HeldOut(part.judge.scaled(widest.scaling), side))
         if plain.scaling.encoding is not None:
             raw += held_out_ridge(replace(problem, source=part.train), part.judge)
@@ -201,7 +202,8 @@ def held_out_ridge(problem: Problem, judge: Source) -> float:
     """The loss on held-out rows of ridge regression on the inputs as they are."""
     net, be = ridge_network(problem), problem.backend
     W = be.double(np.vstack([net.B, net.b0]))
-    return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, problem.objective))
+    by = judging(problem.objective, judge)
+    return judge.reduce(ResidualPass(be.double(net.A), W, problem.slope, by))
 
 
 def nothing(

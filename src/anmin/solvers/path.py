@@ -22,10 +22,11 @@ from math import inf
 import numpy as np
 
 from anmin.moves import Move, Moves, Spent, Stage, Visit
+from anmin.objective import Objective
 from anmin.solvers.hyperplanes import hyperplanes
 from anmin.solvers.levenberg import Descent, Stop, descend
 from anmin.solvers.planting import rules_on
-from anmin.solvers.problem import Point, Problem
+from anmin.solvers.problem import Point, Problem, judging
 from anmin.solvers.relocate import CPU, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
@@ -129,6 +130,7 @@ def prune(problem: Problem, point: Point, tol: float = 1e-4) -> Point:
 class Run:
     """The path without one held-out part: point, scaling and held-out error at each penalty."""
 
+    by: Objective  # what it is judged by
     points: list[Point] = field(default_factory=list)
     scalings: list[Scaling] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -166,7 +168,8 @@ def walk(
     most: float = inf,
 ) -> Moves[Run]:  # fmt: skip
     """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others; `most` of them."""
-    first, run, s = lam, Run(), np.ones(view.scaling.n_inputs)
+    run = Run(judging(part.objective, judge))
+    first, s = lam, np.ones(view.scaling.n_inputs)
     part, judge = rescaled(part, judge, view.stretched(s))
     rules = None if view.trees is None else rules_on(part, view.trees, start.rng)
     descent = Descent(part, start.h, start.rng, rough=True)
@@ -210,7 +213,7 @@ def layers(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 def enter(run: Run, problem: Problem, judge: Source, point: Point, stage: Stage) -> Moves[None]:
     """Judge a point on the held-out rows, and note both."""
-    look = partial(judged, problem, judge, point)
+    look = partial(judged, replace(problem, objective=run.by), judge, point)
     visit = yield Move(look, problem, point.A, stage, "look")
     run.points.append(point)
     run.scalings.append(problem.source.scaling)

@@ -230,6 +230,11 @@ class Point:
     sums: OutputStats
 
 
+def judging(objective: Objective, judge: Source) -> Objective:
+    """What held-out rows are judged by; copies of a row count once."""
+    return objective if objective.least_squares else objective.judged_on(judge.raw.groups().count)
+
+
 def gradient(problem: Problem, point: Point) -> Array:
     """g = Xᵀ(G ∘ (R Bᵀ))/n − lam A, half the direction of steepest descent in A."""
     sums = problem.source.reduce(GradientPass(point.A, point.W, problem.slope, problem.objective))
