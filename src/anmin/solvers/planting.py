@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from anmin.solvers.hyperplanes import hyperplanes
 from anmin.solvers.problem import Problem
-from anmin.solvers.relocate import CPU, hyperplanes, sample_rows
+from anmin.solvers.relocate import CPU, sample_rows
 from anmin.solvers.views import LAST, STEPS, View
 from anmin.sources.draws import draw
 from anmin.starts import Rules, TreeStart
