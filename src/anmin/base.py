@@ -24,7 +24,7 @@ from anmin.compact import Compacts
 from anmin.encoding import Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
-from anmin.history import Fit
+from anmin.history import Fit, warn_of
 from anmin.inspect.importance import Understanding, importances, on_used_inputs
 from anmin.inspect.intervals import check_size, fit_intervals
 from anmin.inspect.report import SQUARES, Report, report_on
@@ -45,7 +45,6 @@ from anmin.sources import (
 )
 from anmin.sources.draws import Beside
 from anmin.starts import TreeStart, tree_start
-from anmin.status import Status
 
 MOST_HIDDEN = 256  # for n_hidden="auto"
 NETWORKS = 3  # that are averaged, of the best encoding
@@ -140,7 +139,7 @@ class BaseANMIN(
                 if log is not None:
                     log.close()
             self._adopt(fit, problem.source.scaling)
-            self._warn(fit)
+            warn_of(fit)
             seen = whole.source.scaled(problem.source.scaling)
             self._look_back(replace(whole, source=seen, lam=problem.lam), fit, h)
         close()
@@ -309,6 +308,9 @@ class BaseANMIN(
         scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
         backend = get_backend("cpu" if rows.remote else device, solver.dtype).for_width(d + 1)
+        connections = None
+        if self.connections is not None:
+            connections = Connections.asked(self, solver, rows, h, backend)
         size = batch_rows(solver.batch_size, backend, h, d + 1, len(scaling.y_mean))
         problem = Problem(
             rows.on(device).prepared(scaling, backend, size),
@@ -316,18 +318,9 @@ class BaseANMIN(
             checks.real_number("slope", self.slope, least=0.0, below=1.0),
             solver.linear_solver,
             objective,
-            Connections.asked(self, solver, rows, h, backend),
+            connections,
         )
-        return constrained(self, solver, problem)
-
-    def _warn(self, fit: Fit) -> None:
-        """Say what a user should know at once, not only in the report."""
-        unsound = [step.logdet == -np.inf for step in fit.history[1:]]
-        if fit.status is Status.NOTHING_FITTED:
-            warnings.warn(f"Nothing fitted: {fit.status.value}", ConvergenceWarning, 4)
-        elif fit.status is Status.STOPPED or (unsound and all(unsound)):
-            what = f"No hidden system was positive definite: {fit.status.value}"
-            warnings.warn(what, ConvergenceWarning, 4)
+        return problem if self.monotonic_cst is None else constrained(self, solver, problem)
 
     def _adopt(self, fit: Fit, scaling: Scaling) -> None:
         """Copy the attributes of a fit that was made, or loaded from a file."""

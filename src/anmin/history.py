@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
+
+from sklearn.exceptions import ConvergenceWarning
 
 from anmin.network import Network
 from anmin.status import Status
@@ -86,3 +89,13 @@ class Fit:
     removed_off: int = 0  # units that the penalty had shrunk to nothing
     removed_duplicates: int = 0  # units that were another one times a factor
     networks: int = 1  # that were averaged
+
+
+def warn_of(fit: Fit) -> None:
+    """Say what a user should know at once, not only in the report."""
+    unsound = [step.logdet == -inf for step in fit.history[1:]]
+    if fit.status is Status.NOTHING_FITTED:
+        warnings.warn(f"Nothing fitted: {fit.status.value}", ConvergenceWarning, 4)
+    elif fit.status is Status.STOPPED or (unsound and all(unsound)):
+        what = f"No hidden system was positive definite: {fit.status.value}"
+        warnings.warn(what, ConvergenceWarning, 4)

@@ -14,9 +14,7 @@ from anmin.solvers.signs import SignedProblem
 
 
 def constrained(model: Any, solver: Solver, problem: Problem) -> Problem:
-    """The problem as `model.monotonic_cst` wants it solved; as it is without constraints."""
-    if model.monotonic_cst is None:
-        return problem
+    """The problem as `model.monotonic_cst` wants it solved; as it is where that is all zero."""
     asked = _check_monotonic_cst(model, model.monotonic_cst)
     if not asked.any():
         return problem

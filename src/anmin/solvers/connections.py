@@ -45,13 +45,11 @@ class Connections:
         cls, model: Any, solver: Any, rows: RawSource, h: int, backend: Backend
     ) -> Connections | None:  # fmt: skip
         """What an estimator asks for; None where its units see all inputs."""
-        if model.connections is None:
-            return None
         if isinstance(model.encoding, Encoding):
             raise ValueError("connections are from the inputs as they are; use encoding=None.")
         if model.monotonic_cst is not None:
             raise ValueError("connections and monotonic_cst cannot be asked for together.")
-        if not isinstance(model.init, (str, np.ndarray, list)) or model.init == "trees":
+        if checks.from_trees(model.init):
             raise ValueError("connections and a start from trees cannot be asked for together.")
         if getattr(model, "intervals", False) is True:
             raise ValueError('connections and intervals=True: use intervals="conformal".')

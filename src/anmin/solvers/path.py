@@ -71,12 +71,9 @@ def grow(
 
 
 def candidates(
-    problem: Problem,
-    point: Point,
-    rng: np.random.RandomState,
-    turns: int = 1,
+    problem: Problem, point: Point, rng: np.random.RandomState, turns: int = 1,
     rules: Rules | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Unit neurons w, and how much ‖Σ σ(x̃w) r‖/n each correlates with the residual, best first.
 
     They start as random hyperplanes through rows of large residual and are then turned into the

@@ -207,7 +207,8 @@ class Source:
     @cached_property
     def _hinges(self) -> Hinges | None:
         """How hinges are scaled, where products with them go through tables."""
-        return self.scaling.hinges if self.backend.looks_up else None
+        hinges = self.scaling.hinges if self.backend.looks_up else None
+        return hinges if hinges is not None and hinges.many else None
 
     def take(self, rows: np.ndarray, backend: Backend | None = None) -> Source:
         """Some of the rows, in memory; with another backend if one is given."""

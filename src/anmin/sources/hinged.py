@@ -36,13 +36,15 @@ class Hinges:
     scale: np.ndarray  # (m,)
 
     @classmethod
-    def of(cls, encoding: Encoding, x_mean: np.ndarray, x_scale: np.ndarray) -> Hinges | None:
-        """Those of an encoding; None where there are too few to be worth it."""
+    def of(cls, encoding: Encoding, x_mean: np.ndarray, x_scale: np.ndarray) -> Hinges:
         d = len(encoding.centre)
         inputs, first, size = np.unique(encoding.column, return_index=True, return_counts=True)
-        if len(encoding.column) <= FEW * len(inputs):
-            return None
         return cls(inputs, first, size, encoding.low, encoding.high, x_mean[d:], x_scale[d:])
+
+    @property
+    def many(self) -> bool:
+        """Whether there are enough of them for tables to be quicker than the matrix."""
+        return len(self.mean) > FEW * len(self.input)
 
     def columns(self, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Means (m,) and scales (m, 1) in the type of a product."""
