@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend
+from anmin.backends.numpy import GROUP
 from anmin.backends.threads import one_thread
 
 
@@ -100,3 +101,11 @@ def test_fits_side_by_side_give_the_bits_they_give_alone(two_threads, solver):
         assert alone[steps].loss_curve_ == other.loss_curve_
         np.testing.assert_array_equal(alone[steps].A_, other.A_)
         np.testing.assert_array_equal(alone[steps].B_, other.B_)
+
+
+def test_overflow_in_a_thread_is_handled_as_in_the_one_that_asked():
+    """A fit looks for overflow afterwards; its threads printed warnings."""
+    n = 3 * GROUP
+    with np.errstate(all="ignore"):
+        total = NumpyBackend().sum_over_blocks(lambda _: np.exp(np.full(1, 1e4)), n)
+    assert np.isinf(total).all()
