@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend, threads
+from anmin.backends.numpy import GROUP
 from anmin.backends.threads import one_thread, usable_cores
 
 
@@ -111,3 +112,11 @@ def test_no_more_cores_are_used_than_a_worker_of_joblib_may(asked, cores, monkey
     threads._usable_cores.cache_clear()
     assert usable_cores() == cores
     threads._usable_cores.cache_clear()
+
+
+def test_overflow_in_a_thread_is_handled_as_in_the_one_that_asked():
+    """A fit looks for overflow afterwards; its threads printed warnings."""
+    n = 3 * GROUP
+    with np.errstate(all="ignore"):
+        total = NumpyBackend().sum_over_blocks(lambda _: np.exp(np.full(1, 1e4)), n)
+    assert np.isinf(total).all()

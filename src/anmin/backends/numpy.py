@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from operator import iadd
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -131,12 +132,12 @@ class NumpyBackend:
         if len(groups) == 1 or not in_parallel(workers):
             yield from map(group, groups)
             return
-        threads = pool(workers, os.getpid())
-        waiting = [threads.submit(group, rows) for rows in groups[:workers]]
+        threads, job = pool(workers, os.getpid()), partial(as_here, np.geterr(), group)
+        waiting = [threads.submit(job, rows) for rows in groups[:workers]]
         for rows in groups[workers:]:
             yield waiting.pop(0).result()
-            waiting.append(threads.submit(group, rows))
-        yield from (job.result() for job in waiting)
+            waiting.append(threads.submit(job, rows))
+        yield from (last.result() for last in waiting)
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
         def group(rows: slice) -> None:
@@ -268,3 +269,9 @@ class NumpyBackend:
 
     def eigh(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return eigh(M, driver="evd")
+
+
+def as_here(handled: Any, group: Callable[[slice], Sum], rows: slice) -> Sum:
+    """group(rows) in a thread, where overflow is handled as in the one that asked."""
+    with np.errstate(**handled):
+        return group(rows)
