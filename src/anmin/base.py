@@ -84,7 +84,8 @@ class BaseANMIN(
         cv: Any = None,
         device: str = "cpu",
         checkpoint: str | PathLike[str] | None = None,
-        warm_start: bool = False, random_state: Any = None, verbose: int = 0,
+        warm_start: bool = False, random_state: Any = None, n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:  # fmt: skip
         self.n_hidden = n_hidden
         self.slope = slope
@@ -93,8 +94,7 @@ class BaseANMIN(
         self.max_iter, self.max_time = max_iter, max_time
         self.init = init
         self.standardize = standardize
-        self.n_networks = n_networks
-        self.encoding = encoding
+        self.n_networks, self.encoding = n_networks, encoding
         self.connections = connections
         self.categorical_features, self.monotonic_cst = categorical_features, monotonic_cst
         self.early_stopping = early_stopping
@@ -102,7 +102,7 @@ class BaseANMIN(
         self.device = device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
-        self.random_state = random_state
+        self.random_state, self.n_jobs = random_state, n_jobs
         self.verbose = verbose
 
     def _fit(
@@ -307,7 +307,8 @@ class BaseANMIN(
         terms = scaling, self.standardize, self._chooses(solver)
         scaling, objective = bound(self._loss, rows, *terms)
         device = checks.text("device", self.device)
-        backend = get_backend("cpu" if rows.remote else device, solver.dtype).for_width(d + 1)
+        place, threads = "cpu" if rows.remote else device, checks.jobs(self.n_jobs)
+        backend = get_backend(place, solver.dtype, threads).for_width(d + 1)
         connections = None
         if self.connections is not None:
             connections = Connections.asked(self, solver, rows, h, backend)

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, check_cv
 
@@ -76,6 +77,16 @@ def memory_bytes() -> float:
 
 def is_array(init: Any) -> bool:
     return isinstance(init, (list, tuple)) or hasattr(init, "__array__")
+
+
+def jobs(n_jobs: Any) -> int | None:
+    """Threads of a fit, counted as joblib does: −1 is all cores; None leaves them to the fit."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a whole number other than 0; got {n_jobs!r}.")
+    asked = int(n_jobs)
+    return asked if asked > 0 else max(cpu_count() + 1 + asked, 1)
 
 
 def from_trees(init: Any) -> bool:

@@ -89,6 +89,9 @@ PARAMETERS = """
         and no more than `n_hidden` units.
     random_state : int, RandomState or None, default=None
         Seed of every random draw.
+    n_jobs : int, default=None
+        Cores that a fit uses: networks and rows are shared out between them. None and -1 are all
+        that the process may use; the network is the same to the bit.
     verbose : int, default=0
         1 prints one line for each iteration.
 """

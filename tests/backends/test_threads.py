@@ -14,6 +14,7 @@ from anmin import ANMINRegressor
 from anmin.backends import NumpyBackend, threads
 from anmin.backends.numpy import GROUP
 from anmin.backends.threads import one_thread, usable_cores
+from anmin.checks import jobs
 
 
 def blas_threads():
@@ -120,3 +121,22 @@ def test_overflow_in_a_thread_is_handled_as_in_the_one_that_asked():
     with np.errstate(all="ignore"):
         total = NumpyBackend().sum_over_blocks(lambda _: np.exp(np.full(1, 1e4)), n)
     assert np.isinf(total).all()
+
+
+def test_n_jobs_changes_no_bit():
+    X, y = make_data(n=200)[:2]
+    nets = [ANMINRegressor(4, n_networks=2, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, -1)]
+    for other in nets[1:]:
+        np.testing.assert_array_equal(nets[0].A_, other.A_)
+        np.testing.assert_array_equal(nets[0].B_, other.B_)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all", True])
+def test_n_jobs_that_make_no_sense(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None or a whole number other than 0"):
+        ANMINRegressor(n_jobs=n_jobs).fit([[0], [1], [2]], [0, 1, 2])
+
+
+def test_n_jobs_are_counted_as_in_joblib(monkeypatch):
+    monkeypatch.setattr("anmin.checks.cpu_count", lambda: 4)
+    assert [jobs(n) for n in (None, 1, 7, -1, -2, -9)] == [None, 1, 7, 4, 3, 1]

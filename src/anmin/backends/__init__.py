@@ -12,27 +12,30 @@ from anmin.backends.numpy import NumpyBackend
 from anmin.backends.protocol import WIDE, Array, Backend
 
 
-def get_backend(device: str = "cpu", dtype: str = "auto") -> Backend:
+def get_backend(
+    device: str = "cpu", dtype: str = "auto", threads: int | None = None
+) -> Backend:  # fmt: skip
     """The backend of a device: "cpu" is NumPy; "cuda", or any name PyTorch knows, is PyTorch.
 
-    "auto" takes a CUDA device where there is one. dtype "auto" keeps the rows in float64.
+    "auto" takes a CUDA device where there is one. dtype "auto" keeps the rows in float64. On the
+    CPU a fit has so many threads, one a core by default.
     """
     dtype = "float64" if dtype == "auto" else dtype
     if device == "cpu":
-        return NumpyBackend(dtype)
+        return NumpyBackend(dtype, threads)
     try:
         import torch
 
         from anmin.backends.torch import TorchBackend
     except ImportError as error:
         if device == "auto":
-            return NumpyBackend(dtype)
+            return NumpyBackend(dtype, threads)
         raise ImportError(
             f'device={device!r} needs PyTorch: pip install "anmin[torch]", or use device="cpu".'
         ) from error
     if device == "auto":
         if not torch.cuda.is_available():
-            return NumpyBackend(dtype)
+            return NumpyBackend(dtype, threads)
         device = "cuda"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ValueError(f'device={device!r}, but PyTorch finds no GPU here; use device="cpu".')
