@@ -40,9 +40,9 @@ cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def device(request, monkeypatch):
     """A device name; for "torch-cpu" the estimators are given PyTorch on the CPU."""
 
-    def pick(name, dtype="auto"):
+    def pick(name, dtype="auto", threads=None):
         if name != "torch-cpu":
-            return get_backend(name, dtype)
+            return get_backend(name, dtype, threads)
         return TorchBackend("cpu", "float64" if dtype == "auto" else dtype)
 
     monkeypatch.setattr("anmin.base.get_backend", pick)

@@ -39,10 +39,10 @@ ROUNDING = {"check_sample_weight_equivalence_on_dense_data": "equal to 1e-7"}
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
-    [ANMINRegressor(), ANMINClassifier()], expected_failed_checks=lambda _: ROUNDING
-)
+@parametrize_with_checks([ANMINRegressor(), ANMINClassifier()])
 def test_scikit_learns_own_checks_of_the_defaults(estimator, check):
+    if check.func.__name__ in ROUNDING:  # rounding decides whether it passes
+        pytest.skip(ROUNDING[check.func.__name__])
     check(estimator)
 
 

@@ -137,7 +137,7 @@ def test_other_backends_agree(device, monkeypatch):
 
     X, y = make_data(n=200, q=2)
     ours = model_of(lam=1e-2, max_iter=0).fit(X, y)
-    monkeypatch.setattr(base, "get_backend", lambda _, dtype: TorchBackend("cpu", "float64"))
+    monkeypatch.setattr(base, "get_backend", lambda *_: TorchBackend("cpu", "float64"))
     theirs = model_of(lam=1e-2, max_iter=0).fit(X, y)
     assert backends.get_backend
     np.testing.assert_allclose(theirs.predict(X, True)[1], ours.predict(X, True)[1], rtol=1e-8)

@@ -453,7 +453,7 @@ def test_without_a_budget_there_is_a_network_of_the_first_penalty(limits, status
 
 def test_nothing_fitted_is_said(monkeypatch):
     """0 units with the word "converged" would be a lie."""
-    monkeypatch.setattr("anmin.solvers.path.grow", lambda problem, point, h, rng: out_of_time())
+    monkeypatch.setattr("anmin.solvers.path.grow", lambda *_: out_of_time())
     X, y = make_data(300, 3)
     with pytest.warns(ConvergenceWarning, match=r"Nothing fitted: .* Raise max_time or max_iter"):
         model = fit(X, y)

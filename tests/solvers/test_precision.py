@@ -19,7 +19,7 @@ def fit(monkeypatch):
     """Fits on a backend that no name of a device leads to."""
 
     def fitting(make_backend, X, y, w=None, **kwargs):
-        monkeypatch.setattr("anmin.base.get_backend", lambda _device, dtype: make_backend(dtype))
+        monkeypatch.setattr("anmin.base.get_backend", lambda _device, dtype, _: make_backend(dtype))
         settings = {"n_hidden": 8, "lam": 1e-4, "max_iter": 12, "random_state": 0} | kwargs
         return ANMINRegressor(**in_solver(**settings)).fit(X, y, sample_weight=w)
 

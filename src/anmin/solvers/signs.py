@@ -34,7 +34,7 @@ class SignedProblem(Problem):
     >>> source = ArraySource(x, abs(x), None, Scaling.identity(1, 1), get_backend(), 50)
     >>> problem = SignedProblem(source, lam=1e-6, directions=np.array([1.0]))
     >>> problem.at(np.array([[0.0, 0.0], [1.0, -1.0]])).W[:2].ravel().round(3) + 0.0
-    array([1., 0.])
+    array([0.4, 0. ])
     """
 
     directions: np.ndarray = field(default_factory=lambda: np.zeros(0))  # e: 1, −1, or 0 for any
