@@ -71,7 +71,7 @@ def error_against_seconds(dots: dict[str, tuple[float, float, bool]], path: str)
         xlabel="seconds a fit, geometric mean over sets",
         ylabel="test RMSE over the best of the set",
     )
-    axis.margins(x=0.15)
+    axis.margins(x=0.25)
     axis.yaxis.set_major_formatter("{x:.2f}")
     axis.yaxis.set_minor_formatter("{x:.2f}")
     axis.grid(alpha=0.25, which="both")
