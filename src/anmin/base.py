@@ -49,6 +49,7 @@ from anmin.starts import TreeStart, tree_start
 MOST_HIDDEN = 256  # for n_hidden="auto"
 NETWORKS = 3  # that are averaged, of the best encoding
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
+ROWS_A_SECOND = 2000  # that several networks take besides
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NO_USE = (
@@ -102,8 +103,7 @@ class BaseANMIN(
         self.device = device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
-        self.random_state, self.n_jobs = random_state, n_jobs
-        self.verbose = verbose
+        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _fit(
         self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
@@ -183,10 +183,11 @@ class BaseANMIN(
         inputs as they are with a penalty, a start, an end or a short budget of the user's own.
         """
         alone = self.warm_start or self.early_stopping or checks.is_array(self.init)
-        given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME))
+        n = rows.tally()[0]
+        given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME + n / ROWS_A_SECOND))
         short = self.n_networks == "auto" and (
             any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
-            or rows.tally()[0] < ENOUGH_ROWS
+            or n < ENOUGH_ROWS
         )
         several = self._chooses(solver) and not (alone or short) and self.connections is None
         encoding = self.encoding

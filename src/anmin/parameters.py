@@ -55,8 +55,9 @@ PARAMETERS = """
     n_networks : int or "auto", default="auto"
         Networks that are fitted, without another part of the rows each, and averaged into one
         network. "auto" is three where held-out rows choose `lam`; one with a `lam`, `init`,
-        `warm_start`, `early_stopping`, solver or short budget of your own (below 500 iterations
-        or two seconds), or fewer than 50 rows, which leaves Eq. (1) as it is.
+        `warm_start`, `early_stopping`, solver or short budget of your own (below 500 iterations,
+        or two seconds and one for every 2,000 rows), or fewer than 50 rows, which leaves Eq. (1)
+        as it is.
     encoding : "auto", None or an `anmin.encoding.Encoding`, default="auto"
         "auto" clips the inputs, cuts them at quantiles, and lets held-out rows decide which of
         that to use; under the same condition (standardize=False switches it off). None leaves

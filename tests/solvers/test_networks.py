@@ -10,10 +10,12 @@ from sklearn.linear_model import RidgeCV
 
 from anmin import ANMINRegressor
 from anmin.network import Network
+from anmin.solvers import VarPro
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.networks import Member
 from anmin.solvers.shares import best_alone, side_by_side, simplex
 from anmin.solvers.views import View
+from anmin.sources import counting_rows
 
 
 def some_network(p, h, q=1, seed=0):
@@ -177,3 +179,9 @@ def test_parameters_are_checked(data):
         name = next(iter(params))
         with pytest.raises(ValueError, match=name):
             ANMINRegressor(2, **params).fit(*data)
+
+
+def test_a_budget_that_is_short_for_the_rows_goes_into_one_network():
+    rows = counting_rows(np.zeros((4000, 2)), np.zeros((4000, 1)), None)
+    plans = {t: ANMINRegressor(max_time=t)._plan(VarPro(), rows) for t in (3.9, 4.0)}
+    assert plans == {3.9: (1, None), 4.0: (3, "auto")}
