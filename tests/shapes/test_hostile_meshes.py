@@ -160,3 +160,15 @@ def test_a_material_that_a_mesh_names_is_not_opened(tmp_path):
     (tmp_path / "m.obj").write_bytes(b"mtllib secret.mtl\n" + obj(BOX))
     (tmp_path / "secret.mtl").write_text("newmtl a\nmap_Kd nowhere.png\n")
     assert read_shape(tmp_path / "m.obj").content == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("box.obj", b"# caf\xe9\no W\xfcrfel\n" + obj(BOX)),
+        ("pyramid.off", OFF.replace("OFF\n", "OFF\n# caf\xe9\n").encode("latin-1")),
+    ],
+)
+def test_a_name_in_another_encoding_does_no_harm(name, data, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    assert read_shape(tmp_path / name).content > 0
