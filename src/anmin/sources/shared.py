@@ -2,9 +2,9 @@
 
     Σ over all rows = Σ on device 0 + Σ on device 1 + …
 
-Batches of equal size go round: the k-th of them is worked on by device k mod D, and stays there
-while it has room. In a pass all devices run the kernel at once, a thread each, and each adds up
-what its own batches give. Their sums are carried to the first device and added there in the order
+Batches of equal size go round: each is worked on by the next device, and stays there while that has
+room. In a pass all devices run the kernel at once, a thread each, and each adds up what its own
+batches give. Their sums are carried to the first device and added there in the order
 of the devices, so that no bit depends on which of them is the fastest.
 
 Kernels hold arrays of the first device, and these are carried to the others. What has been carried
@@ -106,10 +106,11 @@ class SharedSource(Source):
 
     def reduce(self, kernel: Kernel[S]) -> S:
         running: list[Running[S]] = [Running(share, kernel) for share in self.shares]
+        running[0].here = True
         try:
             with closing(self.pieces()) as pieces:
-                for k, piece in enumerate(pieces):
-                    running[k % len(running)].go_on(*piece)
+                for k, (start, chunk) in enumerate(pieces):
+                    running[self.turn(k)].go_on(start, chunk)
         finally:
             wait([share.job for share in running if share.job is not None])
         sums = [share.job.result() for share in running if share.job is not None]
@@ -117,11 +118,15 @@ class SharedSource(Source):
             raise ValueError(f"{self.raw!r} has no rows.")
         return reduce(add, [moved(part, self.backend.carried) for part in sums])
 
+    def turn(self, k: int) -> int:
+        """The device of the k-th batch; the first one, whose thread deals them out, is the last."""
+        return (k + 1) % len(self.shares)
+
     def pieces(self) -> Generator[tuple[int, Chunk | None]]:
         """Where each batch starts, and its rows; those are not read where all of it is kept."""
-        size, count = self.shares[0].batch_size, len(self.shares)
+        size = self.shares[0].batch_size
         starts = range(0, len(self), size)
-        if all(self.shares[k % count].kept(start) for k, start in enumerate(starts)):
+        if all(self.shares[self.turn(k)].kept(start) for k, start in enumerate(starts)):
             yield from ((start, None) for start in starts)
             return
         start = 0
@@ -139,28 +144,30 @@ class SharedSource(Source):
 
 
 class Running(Generic[S]):
-    """A pass on one device: its batches one after the other, each in the device's thread."""
+    """A pass on one device: its batches one after the other, in a thread of its own or `here`."""
 
     def __init__(self, share: Share, kernel: Kernel[S]) -> None:
-        self.share, self.kernel = share, kernel
+        self.share, self.kernel, self.here = share, kernel, False
         self.job: Future[S] | None = None
-
-    def total(self) -> S | None:
-        """The sum so far, once it is there."""
-        return None if self.job is None else self.job.result()
 
     def go_on(self, start: int, chunk: Chunk | None) -> None:
         """Begin with a batch when the one before is done."""
-        total, handled = self.total(), np.geterr()
+        total = None if self.job is None else self.job.result()
+        handled = np.geterr()
 
         def work() -> S:
             with np.errstate(**handled):  # as in the thread that asks
                 return self.share.added(total, self.kernel, start, chunk)
 
-        self.job = threads(self.share.devices, os.getpid()).submit(work)
+        if self.here:
+            done: Future[S] = Future()
+            done.set_result(work())
+            self.job = done
+        else:
+            self.job = threads(self.share.devices - 1, os.getpid()).submit(work)
 
 
 @cache
 def threads(count: int, process: int) -> ThreadPoolExecutor:  # noqa: ARG001, a fork needs its own
-    """One a device, that stay."""
+    """One for each device but the first, that stay."""
     return ThreadPoolExecutor(count, "anmin-devices")
