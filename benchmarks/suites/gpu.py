@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.cases import Split, load
 from benchmarks.methods import method
-from benchmarks.record import Budget, Fit, Record, seconds_to
+from benchmarks.record import Budget, Fit, Record, mse, seconds_to
 from benchmarks.runner import run, warm_up
 from benchmarks.suites import Settings
 from benchmarks.suites.speed import pass_seconds
@@ -25,6 +25,7 @@ CG = ("anmin-cuda-cg", "varpro-cuda-cg")
 DIRECT = ("anmin-cuda-cholesky",)
 BARS = {"seconds": 1.5, "times faster": 30.0, "share": 0.70}
 SHARES, REPEATS, FEW = 2, 5, 5  # of the rows; runs that a median is of; losses at first
+MANY, FEW_ROWS = 8, 1000  # shares; rows whose passes are all launching
 WIDE, QUICK_WIDE = "teacher-n200000-d9999-h100", "teacher-n2000-d2100-h8"
 WIDE_SECONDS = 60.0
 
@@ -86,12 +87,13 @@ def shares(settings: Settings) -> None:
                 continue
             found = in_shares(name, split, budget, 1 if settings.quick else REPEATS)
             record = {"case": case, "method": f"{name}, {SHARES} shares", "seed": 0}
-            settings.results.add(record | {"train_mse": None, "test_mse": None} | found)
+            settings.results.add(record | found)
             one, several = found["seconds_one"], found["seconds"]
             rows.append([case, name, one, several, several / one, found["first"], found["apart"]])
     header = ["case", "method", "seconds", f"in {SHARES} shares", "ratio", "first losses apart",
               "predictions apart"]  # fmt: skip
     show("Bars: 1.15 times the seconds, the same network to 1e-6", header, rows)
+    show_passes(split, 3 if settings.quick else 50)
 
 
 def in_shares(name: str, split: Split, budget: Budget, repeats: int) -> Record:
@@ -105,13 +107,26 @@ def in_shares(name: str, split: Split, budget: Budget, repeats: int) -> Record:
     ours, theirs = (np.ravel(fit.predict(split.X_test)) for fit in fits[-1])  # type: ignore[misc]
     apart = float(np.sqrt(np.mean((theirs - ours) ** 2) / np.mean(ours**2)))
     first = float(np.max(np.abs(curves[1] / curves[0] - 1)))
-    return {"seconds": several, "seconds_one": one, "first": first, "apart": apart}
+    errors = {"train_mse": fits[-1][1].curve[-1][1], "test_mse": mse(theirs, split.y_test)}
+    return {"seconds": several, "seconds_one": one, "first": first, "apart": apart} | errors
+
+
+def show_passes(split: Split, times: int) -> None:
+    """What docs/scaling.md works out eight cards from."""
+    from benchmarks.ours_cuda import pass_milliseconds
+
+    rows = []
+    for n in (len(split.X), len(split.X) // MANY, min(FEW_ROWS, len(split.X))):
+        found = [pass_milliseconds(split, n, count, times) for count in (1, SHARES, MANY)]
+        rows += [[name, n, *(one[name] for one in found)] for name in found[0]]
+    header = ["pass", "rows", "all at once", f"{SHARES} shares", f"{MANY} shares"]
+    show("Milliseconds of a pass on one card", header, rows)
 
 
 def wide(settings: Settings) -> None:
     """A million hidden weights and N = 200,000, with Adam beside it."""
     methods = list(settings.methods or ("varpro-cuda-wide", *ADAM))
-    budget = Budget(max_time=2.0, epochs=3) if settings.quick else Budget(max_time=WIDE_SECONDS)
+    budget = Budget(max_time=5.0, epochs=3) if settings.quick else Budget(max_time=WIDE_SECONDS)
     warm_up(methods)
     rows = []
     for case in settings.cases or [QUICK_WIDE if settings.quick else WIDE]:
