@@ -51,7 +51,7 @@ def device(request, monkeypatch):
             return SeveralDevices([pick(name.split()[0], dtype) for _ in range(2)])
         if name != "torch-cpu":
             return get_backend(name, dtype, threads)
-        return TorchBackend("cpu", "float64" if dtype == "auto" else dtype)
+        return TorchBackend("cpu:0", "float64" if dtype == "auto" else dtype)
 
     monkeypatch.setattr("anmin.base.get_backend", pick)
     return request.param

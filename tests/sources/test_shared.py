@@ -222,8 +222,8 @@ def test_what_was_carried_is_known_by_itself():
     assert there.frame.A is there.frame.L is there.V is not A
     assert carry(3.0) == 3.0
     assert carry(row_numbers) is row_numbers
-    for _ in range(100):
-        carry(torch.ones(2))
+    for _ in range(100):  # conjugate gradients: a frame that stays, and ever other directions
+        assert carry(ProductPass(frame, torch.ones(3, 2), None)).frame is there.frame
     assert len(carry.known) <= KNOWN
     at_home = Carrier(get_backend("cpu"))
     assert at_home(kernel := GradientPass(np.ones((2, 2)), np.ones((3, 1)), 0.0)) is kernel

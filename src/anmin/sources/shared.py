@@ -50,14 +50,13 @@ class Carrier:
         record = is_dataclass(value) and not isinstance(value, type)
         if not record and not getattr(value, "ndim", 0):
             return value
-        if id(value) not in self.known:
-            self.known[id(value)] = value, self.record(value) if record else self.array(value)
-            if len(self.known) > KNOWN:
-                del self.known[next(iter(self.known))]
-        return self.known[id(value)][1]
-
-    def array(self, value: Any) -> Any:
-        return self.backend.carried(value)
+        known = self.known.pop(id(value), None)
+        if known is None:
+            known = value, (self.record(value) if record else self.backend.carried(value))  # type: ignore[arg-type]
+        self.known[id(value)] = known
+        if len(self.known) > KNOWN:
+            del self.known[next(iter(self.known))]  # the one that was asked for the longest ago
+        return known[1]
 
     def record(self, value: Any) -> Any:
         was = [getattr(value, f.name) for f in fields(value)]
