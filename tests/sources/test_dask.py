@@ -264,8 +264,8 @@ def test_workers_with_a_card_use_it(scheduler):
     torch = pytest.importorskip("torch")
     *_, dX, dy = collections()
     raw = DaskSource(dX, dy).on("auto")
-    source = raw.prepared(Scaling.of(raw.measured), NumpyBackend(), 4096)
     with dask.config.set(scheduler=scheduler):
+        source = raw.prepared(Scaling.of(raw.measured), NumpyBackend(), 4096)
         found = source.reduce(lambda backend, _: [backend])
         ours, theirs = (model(device=name).fit(dX, dy) for name in ("cpu", "auto"))
     if torch.cuda.is_available():
