@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from math import inf
 
 import numpy as np
 
