@@ -80,6 +80,7 @@ class Report:
     removed: int = 0  # units that never fired, were shrunk to nothing, or repeated another
     measure: str = SQUARES  # what `mse` is: of another loss its mean
     path_cut: bool = False  # smaller penalties would have been tried, had there been time
+    passes: int = 0  # over files or batches, the report's own included
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -126,7 +127,7 @@ def report_on(problem: Problem, fit: Fit, asked: int, measure: str = SQUARES) ->
         removed=fit.removed_dead + fit.removed_off + fit.removed_duplicates,
         unknowns=unknowns(problem, fit.network.A), system_rows=system.rows, system_note=system.note,
         system_rank=system.rank, system_condition=system.condition, hidden_gain=system.gain,
-        measure=measure,
+        measure=measure, passes=problem.source.raw.passes,
     )  # fmt: skip
 
 
@@ -235,7 +236,7 @@ def lines(r: Report) -> list[tuple[str, str]]:
     """Label and text of every line of the report."""
     pairs = [
         ("status", f"{r.status}: {r.message}"),
-        ("data", f"{r.rows:,} rows; inputs: {r.inputs:,}; outputs: {r.outputs:,}"),
+        ("data", data(r)),
         ("loss", loss(r)),
         ("gradient", gradient(r)),
         ("steps", f"{r.steps:,} in {r.seconds:.2f} s"),
@@ -243,6 +244,11 @@ def lines(r: Report) -> list[tuple[str, str]]:
         ("hidden system", system(r)),
     ]
     return pairs + [("advice", text) for text in r.advice]
+
+
+def data(r: Report) -> str:
+    text = f"{r.rows:,} rows; inputs: {r.inputs:,}; outputs: {r.outputs:,}"
+    return f"{text}; read {r.passes:,} times" if r.passes else text
 
 
 def loss(r: Report) -> str:

@@ -22,9 +22,12 @@ from anmin.solvers.tidy import tidy
 from anmin.solvers.together import together
 from anmin.solvers.views import View
 from anmin.sources import Scaling
+from anmin.sources.chunk import within
+from anmin.sources.draws import draw
 from anmin.status import Status
 
 T = TypeVar("T")
+IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
 LEADS = 0.5  # share from which the networks of a view are worth relocations
 
 
@@ -111,8 +114,14 @@ def refined(
     """The networks of the paths that have a share, refined on all rows, each with its share.
 
     Of the networks of a path only the best where fewer are wanted. The history is that of the
-    first, whose path has the largest share.
+    first, whose path has the largest share. Rows of a stream that there is no room for are stood
+    for by a sample, but for the output layers.
     """
+    whole, sampled = problem, passing(problem, paths)
+    if sampled:
+        n, p, _ = problem.source.shape
+        rows = draw(n, min(n, within(IN_MEMORY, p)), start.rng)
+        problem = replace(problem, source=problem.source.take(rows))
     order = [int(k) for k in (-shares.networks).argsort(kind="stable") if shares.networks[k] > 0]
     networks, weights = [], []
     for k in order:
@@ -128,14 +137,23 @@ def refined(
     for place, (here, point, view) in enumerate(networks):
         begin = replace(start.apart(), point=point, view=view)
         moves = watched(solver.moves(here, begin), here, point)
-        walks.append(moves if place == 0 else aside(moves))
+        walks.append(moves if place == 0 and not sampled else aside(moves))
     status, members = Status.CONVERGED, []
     for (ended, best), (here, _, _) in zip(
         (yield from together(walks, problem.side_by_side)), networks, strict=True
     ):
         status = status if status is not Status.CONVERGED else ended.status
-        members.append(Member(here.network(tidy(here, best).point), here.source.scaling))
+        point = tidy(here, best).point
+        scaling = here.source.scaling
+        if sampled:
+            point = replace(here, source=whole.source.scaled(scaling)).at(point.A, point.W)
+        members.append(Member(here.network(point), scaling))
     return status, list(zip(weights, members, strict=True))
+
+
+def passing(problem: Problem, paths: list[ViewPath]) -> bool:
+    """Whether a pass over all rows, as some view sees them, reads them anew."""
+    return any(seen(problem, path.view).source.passing for path in paths)
 
 
 def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:

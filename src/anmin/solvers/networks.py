@@ -21,7 +21,16 @@ import numpy as np
 from anmin.moves import Conclusion, Ended, Move, Moves, Stage
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined, seen
+from anmin.solvers.members import (
+    Member,
+    Shares,
+    ViewPath,
+    average,
+    looked_at,
+    passing,
+    refined,
+    seen,
+)
 from anmin.solvers.path import FACTOR, FEW, PATH_SHARE, first_penalty, held_out_parts, walk
 from anmin.solvers.problem import Problem, judging
 from anmin.solvers.relocate import SAMPLE
@@ -60,8 +69,8 @@ def with_networks(
     shares = weigh(problem, paths, parts, search.n_networks == 1, doubt)
     lead = paths[int(shares.networks.argmax())]
     status, found = yield from refined(solver, problem, paths, shares, start, search.n_networks)
-    status = cut or status
-    if len(found) == 1 and found[0][0] == 1.0:  # it stands alone, as it is
+    status, sampled = cut or status, passing(problem, paths)
+    if len(found) == 1 and found[0][0] == 1.0 and not sampled:  # it stands alone, as it is
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
     units = start.h if search.n_networks == 1 else inf

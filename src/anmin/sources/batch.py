@@ -171,11 +171,16 @@ class Source:
     @cached_property
     def _rooms(self) -> tuple[Room, Room]:
         """For prepared rows, and as much for what batches remember."""
-        n, p, q = self.shape
-        room = self.backend.room
-        if self.raw.streamed and n * (p + q) * self.backend.dtype.itemsize > room:
-            room = 0
+        room = 0 if self.passing else self.backend.room
         return Room(room), Room(room)
+
+    @property
+    def passing(self) -> bool:
+        """Whether rows are read anew in each pass: those of a stream that there is no room for."""
+        n, p, q = self.shape
+        if self._hinges is not None:
+            p = self.scaling.without_hinges().n_inputs + 2 * len(self._hinges.input)
+        return self.raw.streamed and n * (p + q) * self.backend.dtype.itemsize > self.backend.room
 
     def _prepare(self, chunk: Chunk, start: int) -> Batch:
         """Raw rows as a batch."""

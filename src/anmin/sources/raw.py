@@ -41,6 +41,7 @@ class RawSource:
     remote = False  # whether workers elsewhere do the arithmetic
     sparse = False  # whether X is sparse
     weight_unit = 1.0  # by which weights are divided
+    passes = 0  # over the rows, where each reads them anew
     judge: RawSource | None = None  # rows beside these, to judge on and never to train on
 
     def __init__(self, bad_rows: str = "error") -> None:
@@ -90,6 +91,7 @@ class RawSource:
 
     def read(self) -> Iterator[Chunk]:
         """The rows in order, checked, and the same ones in each pass."""
+        self.passes += 1
         known: Measure | None = self.__dict__.get("measured")
         n, width = 0, None if known is None else self.width
         for chunk, origin in self.chunks():
