@@ -97,6 +97,8 @@ def classification(settings: Settings) -> None:
 
 
 def one_fold(settings: Settings, case: str, seed: int, name: str, rows: tuple) -> None:
+    if settings.results.known(case=case, seed=seed, method=name):
+        return
     X, y, X_test, y_test = rows
     begin = time.perf_counter()
     model = METHODS[name]().fit(X, y)

@@ -107,6 +107,8 @@ def quantiles(settings: Settings, sets: Sequence[str] = QUANTILE_SETS) -> None:
         for seed in range(settings.seeds or 3):
             split = sampled(case, seed)
             for name in settings.methods or QUANTILES:
+                if settings.results.known(case=f"quantile-{case}", seed=seed, method=name):
+                    continue
                 begin = time.perf_counter()
                 predict = QUANTILES[name](split)
                 facts: Record = {"seconds": time.perf_counter() - begin}
@@ -138,6 +140,8 @@ def huber(settings: Settings, sets: Sequence[str] = HUBER_SETS) -> None:
                 ("clean", "squared_error", split.y), ("squared_error", "squared_error", y),
                 ("huber", "huber", y), ("absolute_error", "absolute_error", y),
             ):  # fmt: skip
+                if settings.results.known(case=f"huber-{case}", seed=seed, method=name):
+                    continue
                 begin = time.perf_counter()
                 model = ANMINRegressor(loss=loss, **ONE).fit(split.X, target)
                 facts = {"seconds": time.perf_counter() - begin}
@@ -206,6 +210,8 @@ def conformal(settings: Settings, sets: Sequence[str] | None = None) -> None:
             if len(split.y) + len(split.y_test) <= LEAST:
                 continue
             for name in settings.methods or ("one-network",):
+                if settings.results.known(case=f"conformal-{case}", seed=seed, method=name):
+                    continue
                 given = ONE if name == "one-network" else {"random_state": 0}
                 begin = time.perf_counter()
                 model = ANMINRegressor(intervals="conformal", **given).fit(split.X, split.y)

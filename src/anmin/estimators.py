@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -13,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
-from anmin.base import BaseANMIN
+from anmin.base import BaseANMIN, as_found
+from anmin.calibration import FOR_SHIFT, shifted, worth_a_shift
 from anmin.callbacks import with_callbacks
-from anmin.conformal import Distances, kept_apart
+from anmin.conformal import SHARE, Distances, inputs_of, kept_apart
 from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
 from anmin.losses.classes import labels_in
@@ -127,23 +129,30 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
     def _fit_rows(
         self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
     ) -> ANMINRegressor:
-        """Fit the rows, or most of them where others are kept apart for intervals."""
-        self._distances: Distances | None = None
-        if self.intervals != "conformal":
-            self._set_loss(rows)
-            self._fit(rows, X, y, weight, groups)
-            return self
+        """Fit the rows, or most of them where others are kept apart for intervals or a shift."""
         own = self.cv is None or isinstance(self.cv, Real)
-        if not own or groups is not None or rows.judge is not None:
+        own, conformal = (
+            own and groups is None and rows.judge is None,
+            self.intervals == "conformal",
+        )
+        if conformal and not own:
             raise ValueError(
                 'intervals="conformal" keeps rows apart itself: it needs cv to be a number or a '
                 "share of rows, and neither groups nor X_val."
             )
-        rows, apart = kept_apart(rows, np.random.RandomState(0))
+        chosen = own and self._chooses(solver_object(self.solver))
+        loss, finish = regression_loss(self.loss, self.quantile), as_found
+        loss = loss if chosen and worth_a_shift(loss, rows) else None
+        if conformal or loss is not None:
+            share = SHARE if conformal else FOR_SHIFT
+            rows, apart = kept_apart(rows, np.random.RandomState(0), share)
+            finish = as_found if loss is None else partial(shifted, loss, apart)
+        self._distances: Distances | None = None
         self._set_loss(rows)
-        self._fit(rows, X, y, weight)
-        self._distances = Distances.of(apart.Y, self._responses(self._outputs(
-            self._scaling.inputs(apart.X if rows.sparse else np.asarray(apart.X)))))  # fmt: skip
+        self._fit(rows, X, y, weight, groups, finish)
+        if conformal:
+            outputs = self._outputs(inputs_of(apart, self._scaling))
+            self._distances = Distances.of(apart.Y, self._responses(outputs))
         return self
 
     def _responses(self, scores: Any) -> Any:
