@@ -88,8 +88,6 @@ class VarPro(Solver):
                 relocations, steps = 2, inf
                 if start.view is not None:
                     relocations, steps = start.view.relocations, start.view.last
-                if problem.objective.bounded:
-                    relocations = 0  # a unit that is moved would go to an outlier, and stay
                 yield from self.improve(descent, start.point, ALL, relocations, start.rng, steps)
             return Conclusion(Status.CONVERGED)
         A = start.A
