@@ -64,7 +64,8 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         to write one. "poisson" and "gamma" predict exp of the network.
     quantile : float or list of floats, default=None
         With loss="quantile": the quantile, or several in ascending order, which then are columns of
-        the predictions and do not cross. None is the median.
+        the predictions and do not cross. None is the median. With lam="auto" and 1,000 rows or more
+        a tenth of them, at most 2,000, is kept apart and shifts the quantiles to hold new rows.
     intervals : bool or "conformal", default=False
         "conformal" keeps a fifth of the rows apart, at most 2,000, and measures on them how wide
         `predict_interval(X, coverage)` must be; with several quantiles the width varies with X.
