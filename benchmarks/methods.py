@@ -30,6 +30,7 @@ ON_CARD = {
     "varpro-cuda-cg": "ours_cuda:varpro_cg",
     "anmin-cuda-cholesky": "ours_cuda:anmin_cholesky",
     "varpro-cuda-cholesky": "ours_cuda:varpro_cholesky",
+    "varpro-cuda-wide": "ours_cuda:varpro_wide",
     "adam-cuda": "rivals.torch_cuda:adam_cuda",
     "adam-cuda-graph": "rivals.torch_cuda:adam_cuda_graph",
 }

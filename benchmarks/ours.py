@@ -69,6 +69,7 @@ def varpro_wide(split: Split, budget: Budget) -> Fit:
         solver_options={"linear_solver": "cg"},
         lam=1e-3,
         max_time=budget.max_time,
+        device=budget.device,
         random_state=split.seed,
     )
     fit = fitted(model, split)

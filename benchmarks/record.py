@@ -35,6 +35,7 @@ class Budget:
     epochs: int = 300  # of the gradient methods
     max_time: float | None = None  # seconds, for the methods that can stop by the clock
     device: str = "cpu"
+    shares: int = 1  # of the rows, for ours on a graphics card: each is summed by itself
 
 
 @dataclass

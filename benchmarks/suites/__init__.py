@@ -37,6 +37,8 @@ SUITES = {
     "growth": "speed:growth",
     "scaling": "speed:scaling",
     "gpu": "gpu:gpu",
+    "gpu-shares": "gpu:shares",
+    "gpu-wide": "gpu:wide",
     "scale": "scale:scale",
     "inference": "inference:inference",
     "wide": "size:wide",

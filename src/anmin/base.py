@@ -81,7 +81,7 @@ class BaseANMIN(
         monotonic_cst: Any = None,
         early_stopping: bool = False,
         cv: Any = None,
-        device: str = "cpu",
+        device: str | list[str] = "cpu",
         checkpoint: str | PathLike[str] | None = None,
         warm_start: bool = False, random_state: Any = None, n_jobs: int | None = None,
         verbose: int = 0,
@@ -307,7 +307,7 @@ class BaseANMIN(
             scaling = Scaling.of(rows.measured)
         terms = scaling, self.standardize, self._chooses(solver)
         scaling, objective = bound(self._loss, rows, *terms)
-        device = checks.text("device", self.device)
+        device = checks.devices(self.device, rows.remote)
         place, threads = "cpu" if rows.remote else device, checks.jobs(self.n_jobs)
         backend = get_backend(place, solver.dtype, threads).for_width(d + 1)
         connections = None

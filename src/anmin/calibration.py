@@ -23,9 +23,9 @@ from anmin.sources import Chunk, RawSource
 FOR_SHIFT, LEAST = 0.1, 100  # of the rows, and how many of them are worth taking out of the fit
 
 
-def worth_a_shift(loss: Loss | None, rows: RawSource) -> bool:
+def worth_a_shift(loss: Loss, rows: RawSource) -> bool:
     """Whether outputs are to be shifted, and there are the rows to say by how much."""
-    return loss is not None and loss.shifted and FOR_SHIFT * rows.tally()[0] >= LEAST
+    return loss.shifted and FOR_SHIFT * rows.tally()[0] >= LEAST
 
 
 def shifted(loss: Loss, apart: Chunk, problem: Problem, fit: Fit) -> Fit:

@@ -69,8 +69,6 @@ class Checkpoint:
         kinds = {name: type(value) for name, value in known.items()}
         if kinds != {"params": dict, "data": str, "seed": int} or not 0 <= known["seed"] < 2**32:
             raise self.log.damaged()
-        if known["data"] != facts["data"]:
-            raise CheckpointError(f"{path} belongs to other data; delete it, or give another name.")
         for name in sorted({*known["params"], *facts["params"]}):
             was, now = known["params"].get(name), facts["params"].get(name)
             if was != now:
@@ -78,6 +76,8 @@ class Checkpoint:
                     f"{path} was made with {name}={was}, now {name}={now}; "
                     "use the same parameters, delete it, or give another name."
                 )
+        if known["data"] != facts["data"]:  # last: batches of another device are other bits
+            raise CheckpointError(f"{path} belongs to other data; delete it, or give another name.")
         return int(known["seed"])
 
     def recall(self, move: Move) -> tuple[Visit | Status, float] | None:

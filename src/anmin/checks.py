@@ -12,6 +12,7 @@ from joblib import cpu_count
 from scipy.sparse import issparse
 from sklearn.model_selection import GroupKFold, check_cv
 
+NO_SHARE = ("cpu", "auto", "cuda:all")  # names of devices that do not share rows with others
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 
 
@@ -38,10 +39,29 @@ def true_or_false(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{name} must be a string; got {value!r}.")
-    return value
+def devices(device: Any, remote: bool) -> str | list[str]:
+    """The name of a device, or a list of several; workers elsewhere have one each."""
+    names = [device] if isinstance(device, str) else device
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        names = ()
+    if not names:
+        raise ValueError(
+            f"device must be a string; got {device!r}. Several devices are a list of strings, such "
+            'as ["cuda:0", "cuda:1"].'
+        )
+    if len(names) > 1 and (odd := [name for name in names if name in NO_SHARE]):
+        raise ValueError(
+            f"device is a list with {odd[0]!r}: rows are shared out between devices of PyTorch, "
+            'each by its own name, such as ["cuda:0", "cuda:1"]. "cpu", which is NumPy on all '
+            'cores, "auto" and "cuda:all" stand alone.'
+        )
+    if remote and (len(names) > 1 or names[0] == "cuda:all"):
+        raise ValueError(
+            f"device={device!r}, and the rows are on a cluster, where each worker computes with "
+            'one device. Start a worker for each card, and use device="cuda", or "auto" where '
+            "some workers have none."
+        )
+    return names[0] if len(names) == 1 else list(names)
 
 
 def path(name: str, value: Any) -> str | os.PathLike[str]:

@@ -141,9 +141,9 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
                 'intervals="conformal" keeps rows apart itself: it needs cv to be a number or a '
                 "share of rows, and neither groups nor X_val."
             )
-        chosen = own and self._chooses(solver_object(self.solver))
         loss, finish = regression_loss(self.loss, self.quantile), as_found
-        loss = loss if chosen and worth_a_shift(loss, rows) else None
+        chosen = own and self._chooses(solver_object(self.solver))
+        loss = loss if chosen and loss is not None and worth_a_shift(loss, rows) else None
         if conformal or loss is not None:
             share = SHARE if conformal else FOR_SHIFT
             rows, apart = kept_apart(rows, np.random.RandomState(0), share)

@@ -80,8 +80,9 @@ PARAMETERS = """
         Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
         of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
         such a share too, or the rows of the first split, and chooses `lam` by the other splits.
-    device : str, default="cpu"
-        "cpu", "cuda", or "auto" for a GPU where there is one. GPUs need PyTorch.
+    device : str or list of str, default="cpu"
+        "cpu", "cuda", or "auto" for a GPU where there is one. A list such as ["cuda:0", "cuda:1"],
+        or "cuda:all", shares the rows out between GPUs. GPUs need PyTorch.
     checkpoint : path, default=None
         A file that each iteration is logged to. A fit that was killed and is started again with
         the same data and parameters goes on from there, to the same network.

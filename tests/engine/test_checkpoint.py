@@ -347,9 +347,7 @@ def test_other_parameters_are_refused_by_name(name, value, finished):
     file, content = finished
     shown = "solver" if name in OF_THE_SOLVER else name
     what = f"made with {shown}=.*, now {shown}="
-    if name in ("dtype", "standardize"):
-        what = "other data"
-    elif name in OF_THE_SOLVER:
+    if name in OF_THE_SOLVER:
         what += rf".*\({name}="
     with pytest.raises(CheckpointError, match=what) as caught:
         fit(file, *ONE, GIVEN | {name: value})

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import cases, methods, plot, record, runner, synthetic, table
 from benchmarks.__main__ import main
-from benchmarks.suites import SUITES, defaults, suite
+from benchmarks.suites import SUITES, defaults, gpu, suite
 
 TINY = "teacher-n300-d3-h4"
 BUDGET = record.Budget(iterations=2, epochs=2, max_time=0.3)
@@ -259,6 +259,19 @@ def test_every_suite_exists():
     assert all(callable(methods.method(name)) for name in ("anmin", "hgb", "reduced-rank"))
     with pytest.raises(ValueError, match="There is no method"):
         methods.method("magic")
+
+
+@needs_torch
+@pytest.mark.slow
+def test_the_suites_of_the_card_run_without_one(tmp_path, capsys):
+    out = tmp_path / "out.json"
+    line = ["--quick", "--cases", TINY, "--json", str(out)]
+    main(["--suite", "gpu-shares", *line])
+    entries = json.loads(out.read_text())
+    assert [entry["method"].split(",")[0] for entry in entries] == [*gpu.CG, *gpu.DIRECT]
+    assert max(entry["first"] for entry in entries) < 1e-3
+    main(["--suite", "gpu-wide", *line, "--methods", "varpro-cuda-wide", "adam-cuda"])
+    assert "varpro-cuda-wide" in capsys.readouterr().out
 
 
 def test_the_plot_is_a_picture(tmp_path):

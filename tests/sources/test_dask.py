@@ -258,6 +258,38 @@ def test_the_device_is_the_workers_choice(here):
     assert single.loss_ == pytest.approx(model().fit(X, y).loss_, rel=1e-3)
 
 
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
+def test_workers_with_a_card_use_it(scheduler):
+    """With device="auto" the others compute as with "cpu", one thread each."""
+    torch = pytest.importorskip("torch")
+    *_, dX, dy = collections()
+    raw = DaskSource(dX, dy).on("auto")
+    with dask.config.set(scheduler=scheduler):
+        source = raw.prepared(Scaling.of(raw.measured), NumpyBackend(), 4096)
+        found = source.reduce(lambda backend, _: [backend])
+        ours, theirs = (model(device=name).fit(dX, dy) for name in ("cpu", "auto"))
+    if torch.cuda.is_available():
+        assert {backend.device.type for backend in found} == {"cuda"}
+        assert theirs.loss_ == pytest.approx(ours.loss_, rel=1e-6)
+    else:
+        assert {backend.threads for backend in found} == {1}
+        np.testing.assert_array_equal(theirs.A_, ours.A_)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("solver", ["anmin", "varpro"])
+def test_the_card_of_a_cluster(solver):
+    """Workers in this process: drivers of cards take more memory than our clusters are given."""
+    torch, distributed = pytest.importorskip("torch"), pytest.importorskip("distributed")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
+    X, y, dX, dy = collections()
+    ours = model(solver=solver, device="cuda").fit(X, y)
+    with distributed.Client(processes=False, n_workers=2, dashboard_address=":0"):
+        theirs = model(solver=solver, device="cuda").fit(dX, dy)
+    assert theirs.loss_ == pytest.approx(ours.loss_, rel=1e-4)
+
+
 # ---- what travels -------------------------------------------------------------------------------
 
 

@@ -6,20 +6,30 @@ Rows, patterns and sums are arrays of the backend. They share `@`, `*`, `+`, sli
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
+from anmin.backends.devices import SeveralDevices, device_names
 from anmin.backends.numpy import NumpyBackend
 from anmin.backends.protocol import WIDE, Array, Backend
 
 
 def get_backend(
-    device: str = "cpu", dtype: str = "auto", threads: int | None = None
-) -> Backend:  # fmt: skip
+    device: str | Sequence[str] = "cpu", dtype: str = "auto", threads: int | None = None
+) -> Backend:
     """The backend of a device: "cpu" is NumPy; "cuda", or any name PyTorch knows, is PyTorch.
 
-    "auto" takes a CUDA device where there is one. dtype "auto" keeps the rows in float64. On the
-    CPU a fit has so many threads, one a core by default.
+    "auto" takes a CUDA device where there is one. A list of devices shares the rows out, and
+    "cuda:all" is a list of all cards. dtype "auto" keeps the rows in float64. On the CPU a fit has
+    so many threads, one a core by default.
     """
+    names = device_names(device)
+    if len(names) > 1:
+        return cast(Backend, SeveralDevices([get_backend(name, dtype) for name in names]))
+    return one_backend(names[0], dtype, threads)
+
+
+def one_backend(device: str, dtype: str, threads: int | None) -> Backend:
     dtype = "float64" if dtype == "auto" else dtype
     if device == "cpu":
         return NumpyBackend(dtype, threads)
@@ -50,4 +60,4 @@ def get_backend(
     return cast(Backend, backend)
 
 
-__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "get_backend"]
+__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend"]

@@ -89,6 +89,9 @@ class NumpyBackend:
     def integers(self, values: np.ndarray) -> np.ndarray:
         return values
 
+    def carried(self, array: np.ndarray) -> np.ndarray:
+        return array
+
     def to_numpy(self, array: np.ndarray) -> np.ndarray:
         return np.asarray(array, dtype=np.float64)
 

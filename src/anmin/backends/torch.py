@@ -57,6 +57,9 @@ class TorchBackend:
     def integers(self, values: np.ndarray) -> Tensor:
         return torch.as_tensor(values, device=self.device)
 
+    def carried(self, array: Tensor) -> Tensor:
+        return array.to(self.device) if isinstance(array, Tensor) else array
+
     def to_numpy(self, array: Tensor) -> np.ndarray:
         return array.to("cpu", torch.float64).numpy()
 

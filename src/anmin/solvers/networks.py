@@ -36,7 +36,6 @@ from anmin.status import Status
 from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
-BEYOND = 1  # penalties below the best of the first part that the other parts walk on to
 PATH_ROWS, JUDGES = 8000, 4000  # rows that a path is walked on, and judged by, at most
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
 
@@ -118,7 +117,7 @@ def walk_all(
 ) -> Moves[None]:  # fmt: skip
     """Walk the path of every view without each of the parts, side by side."""
     many = len(problem.source) >= FEW  # then the first part tells where the best penalty is
-    most = [path.best + 1 + BEYOND if path.walked and many else inf for path in paths]
+    most = [path.best + 1 if path.walked and many else inf for path in paths]
     walks = [
         walk(
             replace(problem, source=part.train), part.judge, path.view, path.first, start.apart(),

@@ -39,8 +39,10 @@ from anmin.sums.output import ResidualPass, residual
 FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-11  # penalty at which the path ends
 TOL = 1e-3  # gain of the damped steps at a penalty that is too little
+LEAST = 2e-4  # gain of one of them that is too little
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 2  # penalties without a better held-out error, ...
+GAIN = 0.01  # ... by this share of it, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
@@ -58,6 +60,8 @@ def grow(
 ) -> Point:  # fmt: skip
     """`point` with up to h neurons: the new ones point where the residual is, each differently."""
     A, have = problem.backend.to_numpy(point.A), point.A.shape[1]
+    if have >= h:
+        return point
     W, gain = candidates(problem, point, rng, rules=rules)
     W = W[:, gain > problem.lam]  # best first
     chosen = different(W, h - have, problem.connections, A)
@@ -135,8 +139,11 @@ class Run:
 
     def done(self, lam: float, first: float) -> bool:
         """Whether there is nothing left to fit, or the held-out error no longer falls."""
-        waited = len(self.errors) - 1 - int(np.argmin(self.errors)) >= PATIENCE
-        return self.points[-1].mse < EXACT or (waited and lam < first / WAIT)
+        best, waited = inf, 0
+        for error in self.errors:
+            waited = 0 if error < (1 - GAIN) * best else waited + 1
+            best = min(best, error)
+        return self.points[-1].mse < EXACT or (waited >= PATIENCE and lam < first / WAIT)
 
 
 def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) -> float:
@@ -184,7 +191,7 @@ def walk(
             point = here.point(point.A, point.sums, point.W)
             point = grow(here, point, room, start.rng, rules)
             if point.A.shape[1]:
-                stop = Stop(view.steps, TOL)
+                stop = Stop(view.steps, TOL, least=LEAST)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)

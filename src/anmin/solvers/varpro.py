@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from math import inf
 
 import numpy as np
 
@@ -85,10 +84,10 @@ class VarPro(Solver):
             yield first(problem, start.point)
             if start.point.A.shape[1]:
                 descent = Descent(problem, start.point.A.shape[1], start.rng, rough=True)
-                relocations, steps = 2, inf
-                if start.view is not None:
-                    relocations, steps = start.view.relocations, start.view.last
-                yield from self.improve(descent, start.point, ALL, relocations, start.rng, steps)
+                relocations, stop = 2, Stop(tol=self.tol)
+                if (view := start.view) is not None:
+                    relocations, stop = view.relocations, Stop(view.last, max(view.tol, self.tol))
+                yield from self.improve(descent, start.point, ALL, relocations, start.rng, stop)
             return Conclusion(Status.CONVERGED)
         A = start.A
         if A is None:
@@ -116,12 +115,12 @@ class VarPro(Solver):
 
     def improve(
         self, descent: Descent, point: Point, stage: Stage, patience: int,
-        rng: np.random.RandomState, steps: float = inf,
+        rng: np.random.RandomState, stop: Stop | None = None,
     ) -> Moves[Point]:  # fmt: skip
         """Descend, let the linear model compete, also where the budget is spent, then explore."""
         problem, h, spent = descent.problem, point.A.shape[1], None
         try:
-            point = yield from descend(descent, point, Stop(steps, self.tol), stage)
+            point = yield from descend(descent, point, stop or Stop(tol=self.tol), stage)
         except Spent as ended:
             point, spent = ended.best or point, ended.status
         if problem.connections is None:

@@ -27,7 +27,8 @@ from anmin.sources.draws import draw
 from anmin.starts import TreeStart
 
 STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows
-HINGES = 16  # of an input, at most
+LAST_TOL = 1e-2  # gain of five of the latter that is too little
+HINGES = 32  # of an input, at most
 ENCODED = 50_000  # rows that an encoding is fitted to
 
 
@@ -42,7 +43,8 @@ class View:
     floor: float = 0.05
     relocations: int = 2  # in a row without a gain that end the last stage
     steps: int = 8  # damped ones at each penalty
-    last: float = inf  # damped ones on all rows
+    last: float = inf  # damped ones on all rows, ...
+    tol: float = 0.0  # ... or until five of them gain less than this share
     trees: TreeStart | None = None  # whose rules are candidates for units
 
     def stretched(self, s: np.ndarray) -> Scaling:
@@ -76,7 +78,7 @@ def encoded_views(
 
     def view(encoding: Encoding, relocations: int, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
-        return View(scaling, encoding.inputs, power, 0.0, 0.05, relocations, STEPS, LAST)
+        return View(scaling, encoding.inputs, power, 0.0, 0.05, relocations, STEPS, LAST, LAST_TOL)
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]

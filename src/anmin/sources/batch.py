@@ -9,7 +9,7 @@ or not at all: keeping a part of it would not save the reading.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -97,6 +97,13 @@ class Kernel(Protocol[S_co]):
     """A batch in, something that adds out."""
 
     def __call__(self, backend: Backend, batch: Batch, /) -> S_co: ...
+
+
+def moved(value: T, convert: Callable[[Any], Any]) -> T:
+    """A kernel, or what it returns, with its arrays converted."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value)(*(moved(getattr(value, f.name), convert) for f in fields(value)))
+    return convert(value) if getattr(value, "ndim", 0) else value
 
 
 def batch_rows(batch_size: int | str, backend: Backend, h: int, p: int, q: int) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 
 from anmin.backends import Backend
 from anmin.sources import worker
-from anmin.sources.batch import Kernel, S, Source
+from anmin.sources.batch import Kernel, S, Source, moved
 from anmin.sources.chunk import Chunk, Origin, column_names
 from anmin.sources.draws import Part, rule
 from anmin.sources.raw import ArrayRows, Function, RawSource
@@ -143,7 +143,8 @@ class DaskSource(RawSource):
         assert found is not None
         return found.X[:, 0]
 
-    def on(self, device: str) -> DaskSource:
+    def on(self, device: str | list[str]) -> DaskSource:
+        assert isinstance(device, str)  # `checks.devices` refuses several
         other = copy(self)
         other.device = device
         return other
@@ -173,7 +174,7 @@ class SpreadRows(Source):
         total = self.raw.total(work)
         if total is None:
             raise ValueError(f"{self.raw!r} has no rows.")
-        return worker.moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
+        return moved(total, lambda W: W.astype(dtype) if W.dtype.kind == "f" else W)
 
     def using(self, backend: Backend) -> Source:
         """Few rows come to the driver, which sums them in an order of its own: no partition shows

@@ -21,12 +21,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from anmin.backends import Backend
+from anmin.backends import Backend, SeveralDevices
 from anmin.columns import Columns
 from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
 from anmin.sources.draws import TABLE, Groups, Keep, Part, keys, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
+from anmin.sources.shared import SharedSource
 
 Function = Callable[[np.ndarray], np.ndarray]  # (n, d) → (n, q)
 
@@ -174,13 +175,14 @@ class RawSource:
         """A number for each row, that equal rows share."""
         return np.concatenate([keys(chunk) for chunk in ahead(self.read())])
 
-    def on(self, device: str) -> RawSource:  # noqa: ARG002
+    def on(self, device: str | list[str]) -> RawSource:  # noqa: ARG002
         """The same rows, for workers to use with this device; nothing to do without workers."""
         return self
 
     def prepared(self, scaling: Scaling, backend: Backend, batch_size: int) -> Source:
         """The rows as the solvers want them."""
-        return Source(self, scaling, backend, batch_size)
+        kind = SharedSource if isinstance(backend, SeveralDevices) else Source
+        return kind(self, scaling, backend, batch_size)
 
     def predict(self, function: Function, names: Sequence[str] | None, d: int) -> Any:
         """function(X) for the d columns `names`; NaN for rows that the source leaves out."""

@@ -6,7 +6,7 @@ What travels to them holds nothing of the size of the data, and needs no Dask it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from time import monotonic
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from anmin.backends import NumpyBackend, get_backend
-from anmin.sources.batch import Kernel, S
+from anmin.sources.batch import Kernel, S, moved
 from anmin.sources.chunk import Chunk, checked, chunk_of
 from anmin.sources.draws import Keep, keys
 from anmin.sources.raw import ArrayRows, Function
@@ -82,21 +82,12 @@ class Pass(Generic[S]):
     def __call__(self, rows: ArrayRows) -> S | None:
         if not len(rows.chunk):
             return None
-        one = self.device == "cpu"
-        backend = (
-            NumpyBackend(self.dtype, threads=1) if one else get_backend(self.device, self.dtype)
-        )
+        backend = get_backend(self.device, self.dtype, threads=1)
         kernel = moved(self.kernel, backend.asarray)
         with backend.session(), np.errstate(all="ignore"):
             total = rows.prepared(self.scaling, backend, self.batch_size).reduce(kernel)
-        return total if one else moved(total, backend.to_numpy)
-
-
-def moved(value: T, convert: Callable[[Any], Any]) -> T:
-    """A kernel, or what it returns, with its arrays converted."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return type(value)(*(moved(getattr(value, f.name), convert) for f in fields(value)))
-    return convert(value) if getattr(value, "ndim", 0) else value
+        plain = isinstance(backend, NumpyBackend)
+        return total if plain else moved(total, backend.to_numpy)
 
 
 def block_scores(X: Any, function: Function, block_id: tuple[int, ...]) -> np.ndarray:
