@@ -47,7 +47,7 @@ def with_trees(
     if own is not None:
         encoding = encoding.refined(own)  # so that networks of both can be written in it
     scaling = problem.source.scaling.encoded_by(encoding, X, weight)
-    cut = View(scaling, encoding.inputs, 1.0, 0.5, 0.1, 0, STEPS, LAST, trees)
+    cut = View(scaling, encoding.inputs, 1.0, 0.5, 0.1, 0, STEPS, LAST, trees=trees)
     return [*views, cut] if len(encoding.column) else views
 
 
