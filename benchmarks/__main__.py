@@ -20,7 +20,8 @@ def parser() -> argparse.ArgumentParser:
         "--json",
         metavar="FILE",
         help="write the results here, after every run; "
-        "FILE.jsonl is added to, and `defaults` leaves out what it holds",
+        "FILE.jsonl is added to, and `defaults`, `classification` and `losses` leave out what it "
+        "holds",
     )
     line.add_argument("--plot", metavar="FILE", help="draw the suite's picture into this PNG")
     line.add_argument("--cases", nargs="+", metavar="CASE", help="instead of the suite's own")

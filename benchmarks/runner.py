@@ -69,8 +69,12 @@ def code_version() -> str:
 
 def known(results: Results, name: str, case: str, seed: int) -> Record | None:
     """The record of a run that need not be made again: of a rival, or of ours as the code is."""
-    own = {"code": code_version()} if name in OURS else {}
-    return results.known(case=case, method=name, seed=seed, skipped=None, **own)
+    return results.known(case=case, method=name, seed=seed, skipped=None, **stamp(name in OURS))
+
+
+def stamp(ours: bool) -> Record:
+    """What a record says of the code that it is of."""
+    return {"code": code_version()} if ours else {}
 
 
 def keep_running(
@@ -83,7 +87,7 @@ def keep_running(
 
     A method in `limits` runs on fewer.
     """
-    methods, code, limits = list(methods), code_version(), limits or {}
+    methods, limits = list(methods), limits or {}
     todo = [
         (case, seed, name)
         for case, count in folds.items()
@@ -93,8 +97,7 @@ def keep_running(
     ]
     warm_up(dict.fromkeys(name for *_, name in todo), case=SMALL)
     for case, seed, name in todo:
-        own = {"code": code} if name in OURS else {}
-        run(results, name, load(case, seed), Budget(), curve=[], **own)
+        run(results, name, load(case, seed), Budget(), curve=[], **stamp(name in OURS))
 
 
 def compare(

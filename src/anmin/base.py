@@ -36,13 +36,7 @@ from anmin.solvers.connections import Connections
 from anmin.solvers.path import FEW, FOLDS
 from anmin.solvers.planting import planted, with_trees
 from anmin.solvers.views import View, encoded_views
-from anmin.sources import (
-    RawSource,
-    Scaling,
-    batch_rows,
-    is_source,
-    predict_source,
-)
+from anmin.sources import RawSource, Scaling, batch_rows, is_source, predict_source
 from anmin.sources.draws import Beside
 from anmin.starts import TreeStart, tree_start
 
@@ -56,6 +50,10 @@ NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
     "at None, whose place X_val takes."
 )
+
+
+def as_found(problem: Problem, fit: Fit) -> Fit:  # noqa: ARG001
+    return fit
 
 
 class BaseANMIN(
@@ -106,8 +104,9 @@ class BaseANMIN(
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _fit(
-        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
-    ) -> None:
+        self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None,
+        groups: Any = None, finish: Callable[[Problem, Fit], Fit] = as_found,
+    ) -> None:  # fmt: skip
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
@@ -135,6 +134,7 @@ class BaseANMIN(
                 search = replace(search, views=self._views(whole, encoding, start.rng, trees))
             try:
                 problem, fit = self._solve(solver, whole, start, search, engine)
+                fit = finish(problem, fit)
             finally:
                 if log is not None:
                     log.close()

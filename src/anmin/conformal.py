@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+from scipy.sparse import issparse
 
-from anmin.sources import Chunk, RawSource
+from anmin.sources import Chunk, RawSource, Scaling
 from anmin.sources.draws import TABLE, Groups, draw
 
 SHARE, MOST = 0.2, 2000  # of the rows, that the distances are measured on
@@ -57,7 +58,9 @@ class Distances:
         return predicted - width, predicted + width
 
 
-def kept_apart(rows: RawSource, rng: np.random.RandomState) -> tuple[RawSource, Chunk]:
+def kept_apart(
+    rows: RawSource, rng: np.random.RandomState, share: float = SHARE
+) -> tuple[RawSource, Chunk]:
     """The rows to fit, and those to measure distances on.
 
     They are drawn as a new row would be: copies of a row may lie on both sides, since where rows
@@ -65,10 +68,15 @@ def kept_apart(rows: RawSource, rng: np.random.RandomState) -> tuple[RawSource, 
     """
     n = rows.tally()[0]
     each = Groups(n, np.arange(n) if n <= TABLE else None)
-    folds = each.folds(min(SHARE, MOST / n), 1, rng)
+    folds = each.folds(min(share, MOST / n), 1, rng)
     if not folds:
         raise ValueError('intervals="conformal" keeps rows apart and needs two or more; got one.')
     train, out = folds[0]
     apart = rows.part(out)
     m = apart.tally()[0]
     return rows.part(train), apart.gather(draw(m, m, rng)).chunk
+
+
+def inputs_of(rows: Chunk, scaling: Scaling) -> np.ndarray:
+    """Rows that were kept apart, as a network sees them."""
+    return scaling.inputs(rows.X if issparse(rows.X) else np.asarray(rows.X))

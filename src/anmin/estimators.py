@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -13,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
-from anmin.base import BaseANMIN
+from anmin.base import BaseANMIN, as_found
+from anmin.calibration import FOR_SHIFT, shifted, worth_a_shift
 from anmin.callbacks import with_callbacks
-from anmin.conformal import Distances, kept_apart
+from anmin.conformal import SHARE, Distances, inputs_of, kept_apart
 from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
 from anmin.losses.classes import labels_in
@@ -62,7 +64,8 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         to write one. "poisson" and "gamma" predict exp of the network.
     quantile : float or list of floats, default=None
         With loss="quantile": the quantile, or several in ascending order, which then are columns of
-        the predictions and do not cross. None is the median.
+        the predictions and do not cross. None is the median. With lam="auto" and 1,000 rows or more
+        a tenth of them, at most 2,000, is kept apart and shifts the quantiles to hold new rows.
     intervals : bool or "conformal", default=False
         "conformal" keeps a fifth of the rows apart, at most 2,000, and measures on them how wide
         `predict_interval(X, coverage)` must be; with several quantiles the width varies with X.
@@ -127,23 +130,30 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
     def _fit_rows(
         self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
     ) -> ANMINRegressor:
-        """Fit the rows, or most of them where others are kept apart for intervals."""
-        self._distances: Distances | None = None
-        if self.intervals != "conformal":
-            self._set_loss(rows)
-            self._fit(rows, X, y, weight, groups)
-            return self
+        """Fit the rows, or most of them where others are kept apart for intervals or a shift."""
         own = self.cv is None or isinstance(self.cv, Real)
-        if not own or groups is not None or rows.judge is not None:
+        own, conformal = (
+            own and groups is None and rows.judge is None,
+            self.intervals == "conformal",
+        )
+        if conformal and not own:
             raise ValueError(
                 'intervals="conformal" keeps rows apart itself: it needs cv to be a number or a '
                 "share of rows, and neither groups nor X_val."
             )
-        rows, apart = kept_apart(rows, np.random.RandomState(0))
+        loss, finish = regression_loss(self.loss, self.quantile), as_found
+        chosen = own and self._chooses(solver_object(self.solver))
+        loss = loss if chosen and loss is not None and worth_a_shift(loss, rows) else None
+        if conformal or loss is not None:
+            share = SHARE if conformal else FOR_SHIFT
+            rows, apart = kept_apart(rows, np.random.RandomState(0), share)
+            finish = as_found if loss is None else partial(shifted, loss, apart)
+        self._distances: Distances | None = None
         self._set_loss(rows)
-        self._fit(rows, X, y, weight)
-        self._distances = Distances.of(apart.Y, self._responses(self._outputs(
-            self._scaling.inputs(apart.X if rows.sparse else np.asarray(apart.X)))))  # fmt: skip
+        self._fit(rows, X, y, weight, groups, finish)
+        if conformal:
+            outputs = self._outputs(inputs_of(apart, self._scaling))
+            self._distances = Distances.of(apart.Y, self._responses(outputs))
         return self
 
     def _responses(self, scores: Any) -> Any:

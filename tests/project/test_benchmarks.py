@@ -164,6 +164,15 @@ def test_each_of_ours_is_ranked_among_the_rivals_alone():
     assert places == {"default": 2, "single": 1, "catboost": 1, "hgb": 3}
 
 
+def test_classes_go_on_from_a_file_too(tmp_path, capsys):
+    out = tmp_path / "out.jsonl"
+    line = ["--suite", "classification", "--cases", "iris", "--methods", "logistic", "--json"]
+    for folds in ("1", "2", "2"):
+        main([*line, str(out), "--folds", folds])
+    assert [json.loads(r)["seed"] for r in out.read_text().splitlines()] == [0, 1]
+    assert capsys.readouterr().out.count("iris") >= 3  # a table each time
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     out, done = tmp_path / "out.jsonl", []

@@ -1,12 +1,24 @@
 """Which neurons are of little use, and where they go instead."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend, start
 from conftest import in_solver
 
 from anmin import ANMINRegressor
-from anmin.solvers.relocate import choose, hyperplanes, random_start, relocate, usefulness
+from anmin.losses import Huber, LossObjective, Poisson
+from anmin.network import activate
+from anmin.solvers.relocate import (
+    choose,
+    hyperplanes,
+    random_start,
+    relocate,
+    sample_rows,
+    usefulness,
+    working_rows,
+)
 
 
 @BACKENDS
@@ -102,3 +114,21 @@ def test_a_random_start_is_the_same_on_every_backend(make_backend):
         for backend in (numpy_backend(), make_backend())
     )
     np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [Huber(0.2), Poisson()])
+def test_outliers_draw_no_more_neurons_than_others(loss):
+    """Under Huber's loss no row pulls with more than delta; other losses say what they say."""
+    problem = make_problem(numpy_backend())
+    start_at = LossObjective(loss, (0.0,) * problem.source.shape[2])
+    problem = replace(problem, objective=start_at)
+    point = problem.at(start(problem, 4))
+    X, Y = sample_rows(problem, np.random.RandomState(0))
+    Xv, Yv, draws = working_rows(problem, point, X, Y)
+    S = np.column_stack([activate(Xv @ point.A, problem.slope), Xv[:, 0]])
+    residual, root = Yv - S @ point.W, X[:, :1]
+    if loss.name == "huber":
+        assert (abs(draws * residual) <= 0.2 * root * (1 + 1e-9)).all()
+        assert (abs(residual) > 0.2 * root).any()
+    else:
+        assert draws == 1.0

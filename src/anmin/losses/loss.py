@@ -60,6 +60,7 @@ class Loss:
     link: ClassVar[str] = "identity"  # "exp" where predictions are exp(f); "sort" for quantiles
     bounded: ClassVar[bool] = False  # whether slopes are, so that outliers have little say
     degree: ClassVar[float] = 2.0  # ℓ(sy, sf) = s^degree ℓ(y, f); of use where f is in units of y
+    shifted: ClassVar[bool] = False  # whether rows kept apart say what outputs lack: `shift`
 
     def value(self, y: Array, f: Array) -> Array:
         raise NotImplementedError
@@ -76,6 +77,10 @@ class Loss:
 
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         """The best constant outputs for targets y (n, q) of weights w (n,)."""
+        raise NotImplementedError
+
+    def shift(self, y: np.ndarray, f: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """What outputs f (m, q) lack on rows that took no part in the fit: (q,)."""
         raise NotImplementedError
 
     def check(self, low: np.ndarray, high: np.ndarray) -> None:

@@ -70,6 +70,7 @@ class Quantile(Loss):
     label: ClassVar[str] = "mean pinball loss"
     bounded: ClassVar[bool] = True
     degree: ClassVar[float] = 1.0
+    shifted: ClassVar[bool] = True
     levels: tuple[float, ...] = (0.5,)
     width: float = 1.0
 
@@ -93,10 +94,13 @@ class Quantile(Loss):
         return 0.5 / library(f).clip(abs(y - f), self.width, None)
 
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        columns = y.T if len(self.levels) == 1 else [y[:, 0]] * len(self.levels)
-        levels = self.levels * (len(columns) if len(self.levels) == 1 else 1)
-        pairs = zip(columns, levels, strict=True)
-        return np.array([weighted_quantile(v, w, level) for v, level in pairs])
+        return self.shift(y, np.zeros(len(self.levels)), w)
+
+    def shift(self, y: np.ndarray, f: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """The quantiles of what is left over: with them added, outputs hold what they should."""
+        R = y - f  # (n, levels) of one target, or (n, targets) of one level
+        levels = np.broadcast_to(self.levels, R.shape[1])
+        return np.array([weighted_quantile(r, w, q) for r, q in zip(R.T, levels, strict=True)])
 
     def near(self, level: float) -> Self:
         return replace(self, width=SHARP * level) if level > 0 else self
@@ -114,6 +118,7 @@ class AbsoluteError(Quantile):
 
     name: ClassVar[str] = "absolute_error"
     label: ClassVar[str] = "mean absolute error"
+    shifted: ClassVar[bool] = False
 
     def value(self, y: Array, f: Array) -> Array:
         return 2 * super().value(y, f)

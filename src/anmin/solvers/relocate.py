@@ -39,20 +39,22 @@ def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarra
 
 def working_rows(
     problem: Problem, point: Point, X: np.ndarray, Y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
     """Rows on which least squares stands for the loss near a point: √v x̃ and √v (f + r/v).
 
-    v is the weight of a row, in the mean over its outputs and kept away from zero.
+    v is the weight of a row, in the mean over its outputs and kept away from zero. Also what turns
+    a residual there into that which draws neurons: √v where outliers are to be let be.
     """
     if problem.objective.least_squares:
-        return X, Y
+        return X, Y, 1.0
     problem = problem.near(point)
     A, W = (problem.backend.to_numpy(V) for V in (point.A, point.W))
     F, root = np.column_stack([activate(X @ A, problem.slope), X[:, 0]]) @ W, X[:, :1]
     _, R, V = problem.objective.terms(Y, F, root)
     v = V.mean(1, keepdims=True)
     v = np.maximum(v, LEAST * v.max())
-    return X * v**0.5, v**0.5 * (F + R / v)  # X first: it may not be an array
+    draws = v**0.5 if problem.objective.bounded else 1.0
+    return X * v**0.5, v**0.5 * (F + R / v), draws  # X first: it may not be an array
 
 
 def usefulness(problem: Problem, point: Point) -> np.ndarray:
@@ -80,15 +82,16 @@ def relocate(
     """A with the neurons `drop`, one after the other, at the best of a few random hyperplanes.
 
     Each goes through rows drawn by their squared residual, and is judged by how much of the
-    residual it would explain beyond the other neurons.
+    residual it would explain beyond the other neurons. Under a loss whose slopes are bounded the
+    residual is what a row pulls with, so that an outlier draws no more neurons than others.
     """
     A, B = problem.backend.to_numpy(point.A).copy(), problem.backend.to_numpy(point.W)[:-1]
-    X, Y = working_rows(problem, point, *sample_rows(problem, rng))
+    X, Y, draws = working_rows(problem, point, *sample_rows(problem, rng))
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
     for i, j in enumerate(drop):
         Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
         R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
-        odds = (R**2).sum(1)
+        odds = ((draws * R) ** 2).sum(1)
         if problem.connections is None:
             C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
             C = problem.obeying(C)

@@ -87,8 +87,6 @@ class VarPro(Solver):
                 relocations, stop = 2, Stop(tol=self.tol)
                 if (view := start.view) is not None:
                     relocations, stop = view.relocations, Stop(view.last, max(view.tol, self.tol))
-                if problem.objective.bounded:
-                    relocations = 0  # a unit that is moved would go to an outlier, and stay
                 yield from self.improve(descent, start.point, ALL, relocations, start.rng, stop)
             return Conclusion(Status.CONVERGED)
         A = start.A
