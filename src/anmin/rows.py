@@ -103,7 +103,7 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
 
 def refuse_strange(X: Any) -> None:
     """Say what to do with what is almost a table."""
-    if isinstance(X, dict):
+    if isinstance(X, dict) and not issparse(X):  # SciPy has a matrix that is a dict too
         raise TypeError("X is a dict, and must be a frame or an array: use pandas.DataFrame(X).")
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows are not there yet: use X.collect().")

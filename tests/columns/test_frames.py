@@ -361,3 +361,16 @@ def test_a_lazy_frame_is_to_be_collected():
     frame, y = numbers_and()
     with pytest.raises(TypeError, match=r"LazyFrame.*X\.collect\(\)"):
         quick().fit(pytest.importorskip("polars").from_pandas(frame).lazy(), y)
+
+
+@pytest.mark.slow
+def test_a_table_of_few_levels_is_learnt_though_its_rows_are_copies():
+    """600 rows, 16 different ones: the error is that of the shares in each cell."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["u", "v"], 600), "b": rng.integers(0, 4, 600)})
+    p = np.where(frame["a"] == "u", 0.1, 0.8) - 0.02 * frame["b"].to_numpy()
+    y = rng.random(600) < p
+    model = ANMINClassifier(random_state=0).fit(frame, y)
+    np.testing.assert_allclose(model.predict_proba(frame)[:, 1], p, atol=0.15)
+    numbers = ANMINRegressor(random_state=0).fit(frame, y)
+    np.testing.assert_allclose(numbers.predict(frame), p, atol=0.15)
