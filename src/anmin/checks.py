@@ -147,6 +147,25 @@ def dense_target(y: Any) -> None:
         raise TypeError("y is sparse, and must be dense: use y.toarray().")
 
 
+def numeric_target(y: np.ndarray) -> np.ndarray:
+    """The targets of a regression as numbers; an error that says where else to go."""
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        text = next(str(v) for v in np.ravel(y) if not is_number(v))
+        raise ValueError(
+            f"could not convert string to float: y holds {text!r:.60}. ANMINRegressor predicts "
+            "numbers; for classes use ANMINClassifier."
+        ) from None
+
+
+def is_number(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
+
+
 def held_out(cv: Any) -> dict[str, Any]:
     """How many parts are held out in turn, or which share of the rows."""
     if cv is None:

@@ -118,7 +118,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
             return self._fit_rows(rows, X, y)
         checks.dense_target(y)
         table, y = training_table(self, X, y, multi_output=True, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        y = checks.numeric_target(y)
         self._one_dimensional = y.ndim == 1
         weight = checks.positive_weights(row_weights(sample_weight, y))
         Y = y.reshape(len(y), -1)

@@ -49,7 +49,7 @@ class Units:
 
     @property
     def loss(self) -> float:
-        return self.y**self.degree
+        return max(self.y**self.degree, 1e-300)  # the square of a tiny y is 0
 
     @property
     def lam(self) -> float:

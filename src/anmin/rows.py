@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from anmin.columns import Columns, Table
+from anmin.columns.cells import columns_of, is_frame, names_of, numbers, plain
 from anmin.sources import RawSource, Scaling, counting_rows
 from anmin.sources.chunk import LARGEST
 from anmin.sources.raw import ArrayRows
@@ -88,17 +89,28 @@ class TableRows:
 
 def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
     """X as an array of numbers without gaps, or else as a `Table`; and y, checked."""
+    refuse_strange(X)
     table = Table.of(X, model.categorical_features)
     if table is None:
         sparse = sparse_formats(model, X)
         X, y = validate_data(model, X, y, dtype=list(NUMBERS), accept_sparse=sparse, **options)
         return compressed(X), y
-    if twice := [name for name in table.names if list(table.names).count(name) > 1]:
-        raise ValueError(f"X has more than one column {twice[0]!r}; give each its own name.")
     validate_data(model, X, y, skip_check_array=True)
     y = _check_y(y, estimator=model, **options)
     check_consistent_length(table.columns[0], y)
     return table, y
+
+
+def refuse_strange(X: Any) -> None:
+    """Say what to do with what is almost a table."""
+    if isinstance(X, dict) and not issparse(X):  # SciPy has a matrix that is a dict too
+        raise TypeError("X is a dict, and must be a frame or an array: use pandas.DataFrame(X).")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, whose rows are not there yet: use X.collect().")
+    names = names_of(X) if is_frame(X) else []
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X has more than one column {twice!r}; give each its own name.")
 
 
 def sparse_formats(model: Any, X: Any) -> Any:
@@ -160,10 +172,21 @@ def prediction_matrix(model: Any, X: Any) -> np.ndarray:
         return table_matrix(model, X)
     formats = sparse_formats(model, X)
     gaps = True if issparse(X) else "allow-nan"
+    refuse_text(X)
     X = validate_data(
         model, X, reset=False, dtype=list(NUMBERS), ensure_all_finite=gaps, accept_sparse=formats
     )
     return compressed(X) if issparse(X) else without_gaps_in(model, X)
+
+
+def refuse_text(X: Any) -> None:
+    """Name the cell of a frame that is no number, where the training rows held numbers alone."""
+    if not is_frame(X) or len(X.shape) != 2:
+        return
+    for name, column in zip(names_of(X), columns_of(X), strict=True):
+        values = plain(column)[0]
+        if values.dtype.kind not in "biufc":
+            numbers(name, values)
 
 
 def table_matrix(model: Any, X: Any) -> np.ndarray:

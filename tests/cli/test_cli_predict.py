@@ -319,3 +319,17 @@ def test_a_model_with_an_encoding_is_predicted_reported_and_exported(models, run
     assert run("report", new, "-d", rows, "-o", str(tmp_path / "r.html")).exit_code == 0
     assert run("export", new, "--to", "c", "-o", str(tmp_path / "m.c")).exit_code == 0
     assert "COLUMNS" in (tmp_path / "m.c").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "price"), [("self", "index"), ("values", "self")])
+def test_names_that_python_uses_itself(size, price, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = things()[["colour", "size", "price"]].rename(columns={"size": size, "price": price})
+    table.to_csv("things.csv", index=False)
+    done = invoke("fit", "things.csv", "-t", price, *QUICK)
+    assert done.exit_code == 0, done.output
+    assert invoke("predict", "things.anmin", "things.csv", "-o", "p.csv").exit_code == 0
+    assert list(pd.read_csv("p.csv")) == [price]
+    page = ("report", "things.anmin", "--data", "things.csv", "-o", "page.html")
+    assert invoke(*page).exit_code == 0

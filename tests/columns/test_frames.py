@@ -292,3 +292,85 @@ def test_dask_names_columns_of_text():
             dataframe.from_pandas(frame, npartitions=2),
             dataframe.from_pandas(pd.Series(y), npartitions=2),
         )
+
+
+def numbers_and(**columns):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({"a": rng.normal(size=60), **columns}), rng.normal(size=60)
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels"),
+    [
+        (pd.cut(np.arange(60), 3), 3),
+        (pd.cut(np.arange(60), 3).astype(pd.IntervalDtype()), 3),
+    ],
+)
+def test_intervals_are_levels(cells, levels):
+    table = Table.of(numbers_and(bin=cells)[0])
+    assert table.kinds == ["number", "category"]
+    assert len(set(texts(np.asarray(table.columns[1].astype(str), dtype=object)))) == levels
+    quick().fit(*numbers_and(bin=cells))
+
+
+def test_durations_are_seconds_beside_plain_numbers():
+    frame, y = numbers_and(lasts=pd.to_timedelta(np.arange(60), unit="h"))
+    model = quick().fit(frame, y)
+    plain = quick().fit(frame.assign(lasts=3600.0 * np.arange(60)), y)
+    np.testing.assert_array_equal(model.predict(frame), plain.predict(plain_of(frame)))
+
+
+def plain_of(frame):
+    return frame.assign(lasts=frame["lasts"].dt.total_seconds())
+
+
+def test_a_text_with_a_zone_is_the_clock_that_it_shows():
+    hours = [f"2024-02-{k % 28 + 1:02d}T{k % 24:02d}:30:00" for k in range(60)]
+    shown, y = numbers_and(at=hours)
+    for zone in ("Z", "+02:00", "-0530"):
+        frame = shown.assign(at=[hour + zone for hour in hours])
+        assert Table.of(frame).kinds == ["number", "date"]
+        same = quick().fit(frame, y).predict(frame), quick().fit(shown, y).predict(shown)
+        np.testing.assert_array_equal(*same)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([f"{k / 7:.3f}" for k in range(60)], r"'b'.*numbers.*60 different.*astype\(float\)"),
+        ([f"{k % 12 + 1}/{k % 28 + 1}/2024" for k in range(60)], r"'b'.*dates.*to_datetime"),
+    ],
+)
+def test_texts_that_are_numbers_or_dates_are_named(cells, said):
+    with pytest.warns(UserWarning, match=said):
+        quick().fit(*numbers_and(b=cells))
+
+
+def test_codes_that_repeat_and_names_are_taken_in_silence():
+    quick().fit(*numbers_and(code=["10115", "20095", "80331"] * 20))
+    quick().fit(*numbers_and(name=[f"Ann no. {k}" for k in range(60)]))
+
+
+def test_text_for_a_model_of_numbers_is_named():
+    frame, y = numbers_and(b=np.arange(60.0))
+    with pytest.raises(ValueError, match="the column 'b' of X holds 'many' in row 0"):
+        quick().fit(frame, y).predict(frame.assign(b="many"))
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    frame, y = numbers_and()
+    with pytest.raises(TypeError, match=r"LazyFrame.*X\.collect\(\)"):
+        quick().fit(pytest.importorskip("polars").from_pandas(frame).lazy(), y)
+
+
+@pytest.mark.slow
+def test_a_table_of_few_levels_is_learnt_though_its_rows_are_copies():
+    """600 rows, 16 different ones: the error is that of the shares in each cell."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["u", "v"], 600), "b": rng.integers(0, 4, 600)})
+    p = np.where(frame["a"] == "u", 0.1, 0.8) - 0.02 * frame["b"].to_numpy()
+    y = rng.random(600) < p
+    model = ANMINClassifier(random_state=0).fit(frame, y)
+    np.testing.assert_allclose(model.predict_proba(frame)[:, 1], p, atol=0.15)
+    numbers = ANMINRegressor(random_state=0).fit(frame, y)
+    np.testing.assert_allclose(numbers.predict(frame), p, atol=0.15)

@@ -7,6 +7,7 @@ import re
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import in_solver, make_data
@@ -55,7 +56,9 @@ DATA_ERRORS = {
     "long y": (X[:-1], Y, None, rf"{N}.*{N - 1}|{N - 1}.*{N}"),
     "y with three axes": (X, Y.reshape(N, 1, 1), None, r"y.*(3|three)|dim 3"),
     "y without columns": (X, np.empty((N, 0)), None, r"0 feature|column|output"),
-    "y of text": (X, np.array(["a", "b"] * (N // 2)), None, r"convert|numeric|str|dtype"),
+    "y of text": (X, np.array(["a", "b"] * (N // 2)), None, r"y holds 'a'.*ANMINClassifier"),
+    "a dict": ({"a": Y}, Y, None, r"dict.*DataFrame"),
+    "a name twice": (pd.DataFrame(X, columns=["a", "a"]), Y, None, r"more than one column 'a'"),
     "complex y": (X, Y + 1j, None, r"[Cc]omplex"),
     "sparse y": (X, sp.csr_matrix(Y[:, None]), None, r"[Ss]parse"),
     "negative weight": (X, Y, replaced(np.ones(N), -0.5), r"(?i)negative.*weight|weight.*negative"),

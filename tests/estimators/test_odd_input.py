@@ -49,6 +49,7 @@ FINE = {
     "constant y": (X, np.full(N, 2.5), None, {}),
     "constant y that rounds": (X, np.full(N, 0.1), None, {}),
     "y all zero": (X, np.zeros(N), None, {}),
+    "y whose square is zero": (X, 1e-200 * Y, None, {"lam": "auto", "solver": "varpro"}),
     "same row again and again": (np.repeat(X[:1], N, axis=0), Y, None, {}),
     "duplicated rows": (np.repeat(X[:8], 5, axis=0), np.repeat(Y[:8], 5), None, {}),
     "column twice": (TWICE, Y, None, {}),

@@ -100,3 +100,11 @@ def test_without_copies_every_row_is_a_group():
     groups = Groups.of(np.array([7, 3, 5]))
     np.testing.assert_array_equal(groups.of_row, [0, 1, 2])
     np.testing.assert_array_equal(Groups.of(np.array([7, 3, 7, 3, 5])).of_row, [0, 1, 0, 1, 2])
+
+
+def test_equal_rows_are_chance_where_their_inputs_come_with_other_targets():
+    X = np.repeat([[0.0], [1.0], [2.0]], 4, axis=0)
+    y = np.array([0, 1, 0, 1] + [5] * 4 + [2, 2, 2, 3])
+    groups = ArrayRows(rows_of(X, y.astype(float))).groups()
+    np.testing.assert_array_equal(groups.of_row, [0, 1, 2, 3, 4, 4, 4, 4, 5, 6, 7, 8])
+    assert groups.count == 9

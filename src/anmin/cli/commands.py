@@ -69,7 +69,10 @@ def predict(
     if both := said.keys() & set(kept):
         raise InputError(f"--keep {min(both)!r} is also the name of a prediction; rename it")
     with interruptible():
-        write(output, sheet.table[kept].assign(**said))
+        table = sheet.table[kept].copy()
+        for name, values in said.items():
+            table[name] = values
+        write(output, table)
 
 
 def predictions(

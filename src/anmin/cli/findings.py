@@ -119,7 +119,8 @@ class Findings:
         found = {}
         for name in X:
             order = rng.permutation(len(X))
-            mixed = X.assign(**{name: X[name].iloc[order].reset_index(drop=True)})
+            mixed = X.copy()
+            mixed[name] = X[name].iloc[order].reset_index(drop=True)
             rows = LabelledRows(mixed, some.y)
             found[name] = self.error(row_losses(self.model, rows).sum(1)) - before
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))

@@ -9,6 +9,7 @@ each comes from. A table of numbers without gaps needs no `Columns`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,11 @@ from typing import Any
 import numpy as np
 
 from anmin.columns.cells import (
+    DAY,
     chosen,
     columns_of,
     is_frame,
+    is_number,
     kind_of,
     names_of,
     numbers,
@@ -76,7 +79,7 @@ class Table:
             return None
         columns = columns_of(X)
         found = [read(name, column) for name, column in zip(names, columns, strict=True)]
-        kinds, gaps = [kind for kind, _, _ in found], any(gap for _, _, gap in found)
+        kinds, special = [kind for kind, _, _ in found], any(more for _, _, more in found)
         for j, (kind, declared, _) in enumerate(found):
             if (declared and mask is None) or (mask is not None and mask[j]):
                 kinds[j] = "category"
@@ -87,7 +90,7 @@ class Table:
                 )
             elif kind == "text":
                 kinds[j] = "category"
-        if not gaps and all(kind == "number" for kind in kinds):
+        if not special and all(kind == "number" for kind in kinds):
             return None
         return cls(names, columns, kinds)
 
@@ -102,10 +105,15 @@ def as_array(X: Any) -> Any:
 
 
 def read(name: str, column: Any) -> tuple[str, bool, bool]:
-    """What a column is, whether its type says categories, and whether a number has gaps."""
+    """What a column is, whether its type says categories, and whether a number is more than that.
+
+    That is one with gaps, and a duration.
+    """
     values, declared = plain(column)
     kind = kind_of(name, values)
-    return kind, declared, kind == "number" and bool(np.isnan(numbers(name, values)).any())
+    if kind != "number":
+        return kind, declared, False
+    return kind, declared, values.dtype.kind == "m" or bool(np.isnan(numbers(name, values)).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,8 @@ def fit_category(
     order = np.argsort(-count[: len(known)], kind="stable")[:MOST_SINGLE]
     own = {known[k] for k in order if count[k] >= LEAST_ROWS} if len(known) > 2 else set(known)
     rare = [level for level in known if level not in own]
+    if rare and not own:
+        warn_of_written(name, rare)
     with_means = (len(known) > FEW_LEVELS or len(rare) > 1) and 0 < q <= MOST_OUTPUTS
     levels = (*(level for level in known if level in own), *(rare if with_means else ()))
     gaps, pooled = bool(count[-1]), bool(rare) and bool(own or count[-1])
@@ -211,3 +221,18 @@ def fit_category(
         crossed = (place >= len(own)) & (place < m) | targets.grouped
         block[crossed, block.shape[1] - q :] = targets.cross_fitted(place, m + 2)[crossed]
     return found, block
+
+
+def warn_of_written(name: str, levels: Sequence[str]) -> None:
+    """Say so where texts, hardly one of them twice, are numbers or dates."""
+    for what, written, remedy in (
+        ("numbers", is_number, f"X[{name!r}].astype(float)"),
+        ("dates", DAY.match, f"pandas.to_datetime(X[{name!r}])"),
+    ):
+        if all(map(written, levels)):
+            warnings.warn(
+                f"The column {name!r} of X holds {what} written as texts, {len(levels):,} "
+                f"different ones, and is taken as categories, which says little; give {remedy}.",
+                UserWarning,
+                stacklevel=2,
+            )

@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?Z?")
+TIME = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
+ISO = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:({TIME})(?:[-+]\d\d:?\d\d)?)?Z?")
+DAY = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b")  # as people write it
 DATES = (dt.date, np.datetime64)
 MISSING = {"NAType", "NaTType", "NoneType"}
 
@@ -77,6 +79,8 @@ def from_pandas(column: Any) -> tuple[np.ndarray, bool]:
     if number and not declared:
         return column.to_numpy(dtype=np.float64, na_value=np.nan), False
     values = np.array(column, dtype=object)
+    if isinstance(kind.categories.dtype if declared else kind, pd.IntervalDtype):  # of pandas.cut
+        values, declared = values.astype(str).astype(object), True
     values[np.asarray(column.isna())] = None
     return values, declared
 
@@ -211,6 +215,20 @@ def real(cell: Any) -> float:
     return words[cell.lower()] if isinstance(cell, str) and cell.lower() in words else float(cell)
 
 
+def is_number(cell: str) -> bool:
+    """Whether a text is a number.
+
+    >>> from anmin.columns.cells import is_number
+    >>> is_number("-1.5e3"), is_number("1.5 kg")
+    (True, False)
+    """
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def seconds(name: str, values: np.ndarray) -> np.ndarray:
     """The cells as seconds since 1970, in whole microseconds."""
     if values.dtype.kind != "M":
@@ -226,9 +244,9 @@ def moments(dates: np.ndarray) -> np.ndarray:
 
 def moment(cell: Any) -> float:
     if isinstance(cell, str):
-        if not ISO.fullmatch(cell):
+        if (found := ISO.fullmatch(cell)) is None:
             raise ValueError
-        cell = cell.removesuffix("Z")
+        cell = found[1] + (found[2] or "")  # without the zone: the clock that the cell shows
     elif isinstance(cell, dt.datetime):
         cell = cell.replace(tzinfo=None)
     elif not isinstance(cell, DATES):

@@ -141,7 +141,7 @@ class DaskSource(RawSource):
     def keys(self) -> np.ndarray:
         found = self.total(worker.all_keys)
         assert found is not None
-        return found.X[:, 0]
+        return found.X
 
     def on(self, device: str | list[str]) -> DaskSource:
         assert isinstance(device, str)  # `checks.devices` refuses several

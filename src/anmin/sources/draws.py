@@ -4,13 +4,15 @@ Draws depend on the number of rows and on the seed, folds also on which rows are
 the rows are stored or cut into chunks. Up to `TABLE` rows folds come from a shuffled table of
 groups, where a group is a row with its copies: held out they say nothing about new rows while
 a copy stays among the others, and a row that comes twice is to count as a row of weight two.
+But where equal X come with different Y, as in a table of few levels, equal rows are chance: held
+out together they would leave their X to rows of other Y alone, and each is a group of its own.
 Beyond it no table is made: a draw repeats until it has enough different numbers, and the fold of a
 row is read off its content.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -85,6 +87,11 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     return mixed(found)
 
 
+def row_and_input_keys(chunk: Chunk) -> np.ndarray:
+    """The keys of the rows, and those of X alone: (n, 2)."""
+    return np.column_stack([keys(chunk), keys(replace(chunk, Y=chunk.Y[:, :0]))])
+
+
 def sparse_keys(S: Any, factor: np.ndarray) -> np.ndarray:
     """The sums over a row in `keys`, to which a zero adds nothing."""
     S = csr_array(S, dtype=np.float64)
@@ -138,9 +145,17 @@ class Groups:
     of_row: np.ndarray | None
 
     @classmethod
-    def of(cls, keys: np.ndarray) -> Groups:
-        """Groups of equal keys, numbered in the order in which they first come."""
+    def of(cls, keys: np.ndarray, inputs: np.ndarray | None = None) -> Groups:
+        """Groups of equal keys, numbered in the order in which they first come.
+
+        Rows whose inputs, by keys of their own, come in different rows are groups of their own.
+        """
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        if inputs is not None:
+            x = np.unique(inputs, return_inverse=True)[1]
+            chance = np.bincount(x[first])[x] > 1
+            group = np.where(chance, len(first) + np.arange(len(keys)), group)
+            _, first, group = np.unique(group, return_index=True, return_inverse=True)
         return cls(len(first), np.argsort(np.argsort(first))[group])
 
     def folds(

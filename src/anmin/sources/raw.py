@@ -25,7 +25,7 @@ from anmin.backends import Backend, SeveralDevices
 from anmin.columns import Columns
 from anmin.sources.batch import Source
 from anmin.sources.chunk import Chunk, Origin, ahead, bad_cells, checked, in_batches
-from anmin.sources.draws import TABLE, Groups, Keep, Part, keys, rule
+from anmin.sources.draws import TABLE, Groups, Keep, Part, row_and_input_keys, rule
 from anmin.sources.scaling import Measure, Scaling, measure, weight_unit
 from anmin.sources.shared import SharedSource
 
@@ -171,11 +171,11 @@ class RawSource:
     def groups(self, most: float = TABLE) -> Groups:
         """Which rows are copies of others, for up to so many rows."""
         n = self.tally()[0]
-        return Groups(n, None) if n > most else Groups.of(self.keys())
+        return Groups(n, None) if n > most else Groups.of(*self.keys().T)
 
     def keys(self) -> np.ndarray:
-        """A number for each row, that equal rows share."""
-        return np.concatenate([keys(chunk) for chunk in ahead(self.read())])
+        """Two numbers for each row, that equal rows, and rows of equal X, share: (n, 2)."""
+        return np.concatenate([row_and_input_keys(chunk) for chunk in ahead(self.read())])
 
     def on(self, device: str | list[str]) -> RawSource:  # noqa: ARG002
         """The same rows, for workers to use with this device; nothing to do without workers."""

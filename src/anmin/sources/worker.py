@@ -17,7 +17,7 @@ import numpy as np
 from anmin.backends import NumpyBackend, get_backend
 from anmin.sources.batch import Kernel, S, moved
 from anmin.sources.chunk import Chunk, checked, chunk_of
-from anmin.sources.draws import Keep, keys
+from anmin.sources.draws import Keep, row_and_input_keys
 from anmin.sources.raw import ArrayRows, Function
 from anmin.sources.scaling import Scaling
 
@@ -66,7 +66,7 @@ def all_rows(rows: ArrayRows) -> Chunk:
 
 def all_keys(rows: ArrayRows) -> Chunk:
     """The keys of the rows, as a chunk: chunks add up to longer ones."""
-    return Chunk(keys(rows.chunk)[:, None], np.empty((len(rows.chunk), 0)))
+    return Chunk(row_and_input_keys(rows.chunk), np.empty((len(rows.chunk), 0)))
 
 
 @dataclass(frozen=True, slots=True)
