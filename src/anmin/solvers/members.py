@@ -23,7 +23,6 @@ from anmin.solvers.together import together
 from anmin.solvers.views import View
 from anmin.sources import Scaling
 from anmin.sources.chunk import within
-from anmin.sources.draws import draw
 from anmin.status import Status
 
 T = TypeVar("T")
@@ -119,9 +118,7 @@ def refined(
     """
     whole, sampled = problem, passing(problem, paths)
     if sampled:
-        n, p, _ = problem.source.shape
-        rows = draw(n, min(n, within(IN_MEMORY, p)), start.rng)
-        problem = replace(problem, source=problem.source.take(rows))
+        problem = in_memory(problem, start.rng)
     order = [int(k) for k in (-shares.networks).argsort(kind="stable") if shares.networks[k] > 0]
     networks, weights = [], []
     for k in order:
@@ -154,6 +151,12 @@ def refined(
 def passing(problem: Problem, paths: list[ViewPath]) -> bool:
     """Whether a pass over all rows, as some view sees them, reads them anew."""
     return any(seen(problem, path.view).source.passing for path in paths)
+
+
+def in_memory(problem: Problem, rng: np.random.RandomState) -> Problem:
+    """The same problem on rows drawn once."""
+    n, p, _ = problem.source.shape
+    return problem.sample(min(n, within(IN_MEMORY, p)), rng)
 
 
 def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:

@@ -95,7 +95,9 @@ class HeldOutPart:
 
 def few(source: Source, most: int, rng: np.random.RandomState) -> Source:
     n, most = len(source), within(most, source.shape[1])
-    return source if n <= most else source.take(draw(n, most, rng))
+    if n <= most and not source.passing:
+        return source
+    return source.take(draw(n, min(n, most), rng))
 
 
 def few_of(source: Source, part: Part, most: int, rng: np.random.RandomState) -> Source:
