@@ -93,12 +93,17 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
     table = Table.of(X, model.categorical_features)
     if table is None:
         sparse = sparse_formats(model, X)
-        X, y = validate_data(model, X, y, dtype=list(NUMBERS), accept_sparse=sparse, **options)
-        return compressed(X), y
+        Z, y = validate_data(model, X, y, dtype=list(NUMBERS), accept_sparse=sparse, **options)
+        return (Table.of_numbers(X, Z) if codes_count(model) else None) or compressed(Z), y
     validate_data(model, X, y, skip_check_array=True)
     y = _check_y(y, estimator=model, **options)
     check_consistent_length(table.columns[0], y)
     return table, y
+
+
+def codes_count(model: Any) -> bool:
+    """Whether numbers may be taken for codes: not where the user says which columns are what."""
+    return isinstance(model.categorical_features, str) and model.monotonic_cst is None
 
 
 def refuse_strange(X: Any) -> None:
@@ -141,6 +146,10 @@ def training_matrix(
     model._columns = None
     if not isinstance(X, Table):
         return X
+    if codes_count(model) and groups is None:  # values of new groups are not known
+        X = X.with_codes(Y, weight)
+    if X.plain is not None and "code" not in X.kinds:
+        return X.plain
     model._columns, made = Columns.fit(X, Y, weight, groups)
     return made
 

@@ -10,7 +10,7 @@ import pytest
 from test_frames import people, quick
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
-from anmin.columns import CategoryColumn, DateColumn
+from anmin.columns import CategoryColumn, CodeColumn, DateColumn
 from anmin.export import cost
 from anmin.export.c_columns import identifiers
 
@@ -47,8 +47,20 @@ def classifier():
     return quick(ANMINClassifier, slope=0.1).fit(frame, label)
 
 
+def coded():
+    """The age in years, which are names here: each has a mean of its own."""
+    frame, _ = people()
+    rng = np.random.default_rng(0)
+    frame["age"] = 20 + np.arange(len(frame)) % 25
+    y = rng.normal(size=50)[frame["age"]] + 0.1 * rng.normal(size=len(frame))
+    model = quick().fit(frame, y)
+    assert isinstance(model._columns.columns[0], CodeColumn)
+    return model
+
+
 MODELS = {
     "regressor": regressor,
+    "coded": coded,
     "encoded": lambda: regressor(lam="auto", encoding="auto", n_networks=2, max_iter=60),
     "classifier": classifier,
 }
@@ -57,6 +69,8 @@ models = pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 
 def given(model):
     frame = rows()
+    if isinstance(model._columns.columns[0], CodeColumn):  # known ones, others, and gaps
+        frame["age"] = (frame["age"] / 2).round()
     return frame.set_axis(model.feature_names_in_, axis=1)
 
 

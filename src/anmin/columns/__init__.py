@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,11 @@ from anmin.columns.cells import (
     seconds,
     texts,
 )
+from anmin.columns.codes import is_code, may_be_code
 from anmin.columns.kinds import (
     PARTS,
     CategoryColumn,
+    CodeColumn,
     Column,
     DateColumn,
     NumberColumn,
@@ -40,7 +42,10 @@ from anmin.columns.kinds import (
 )
 from anmin.columns.target_means import MOST_OUTPUTS, Targets, folds
 
-__all__ = ["PARTS", "CategoryColumn", "Column", "Columns", "DateColumn", "NumberColumn", "Table"]
+__all__ = [
+    "PARTS", "CategoryColumn", "CodeColumn", "Column", "Columns", "DateColumn", "NumberColumn",
+    "Table",
+]  # fmt: skip
 
 MOST_SINGLE = 128  # levels of a column that have an input of their own
 LEAST_ROWS = 5  # of such a level
@@ -49,11 +54,12 @@ FEW_LEVELS = 4  # up to which means of the target say nothing new
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The columns of a frame or an array, and what each is: number, date or category."""
+    """The columns of a frame or an array, and what each is: number, date, category or code."""
 
     names: Sequence[str]
     columns: Sequence[Any]
     kinds: Sequence[str]
+    plain: np.ndarray | None = None  # what it is where no column is a code, but all are numbers
 
     @classmethod
     def of(cls, X: Any, categorical: Any = "from_dtype") -> Table | None:
@@ -93,6 +99,22 @@ class Table:
         if not special and all(kind == "number" for kind in kinds):
             return None
         return cls(names, columns, kinds)
+
+    @classmethod
+    def of_numbers(cls, X: Any, plain: np.ndarray) -> Table | None:
+        """A frame of numbers `plain` (n, d), if some of its columns may be codes; else None."""
+        if not is_frame(X) or not any(may_be_code(x) for x in plain.T):
+            return None
+        return cls(names_of(X), columns_of(X), ["number"] * plain.shape[1], plain)
+
+    def with_codes(self, Y: np.ndarray, weight: np.ndarray | None) -> Table:
+        """The same, where numbers whose single values tell more of Y (n, q) are codes."""
+        w = np.ones(len(Y)) if weight is None else weight
+        kinds = [
+            "code" if kind == "number" and is_code(numbers(name, plain(column)[0]), Y, w) else kind
+            for name, column, kind in zip(self.names, self.columns, self.kinds, strict=True)
+        ]
+        return replace(self, kinds=kinds)
 
 
 def as_array(X: Any) -> Any:
@@ -164,11 +186,12 @@ class Columns:
     @property
     def n_numbers(self) -> int:
         """Numbers that are kept: neutral values, places of levels, means of the target."""
+        categories = [c.category if isinstance(c, CodeColumn) else c for c in self.columns]
         kept = [
             len(c.levels) + 2 + c.means.size if isinstance(c, CategoryColumn) else 1
-            for c in self.columns
+            for c in categories
         ]
-        return sum(kept)
+        return sum(kept) + sum(isinstance(c, CodeColumn) for c in self.columns)
 
     def matrix(self, X: Any) -> np.ndarray:
         """The made inputs for the rows of a frame or an array with the same columns: (n, d′)."""
@@ -182,13 +205,20 @@ def fit_column(
 ) -> tuple[Column, np.ndarray]:  # fmt: skip
     """A column and its inputs for the training rows."""
     if kind == "category":
-        return fit_category(name, column, targets)
+        category, block = fit_category(name, column, targets)
+        if category.levels and not category.single:
+            warn_of_written(name, category.levels)
+        return category, block
     values = plain(column)[0]
-    x = numbers(name, values) if kind == "number" else seconds(name, values)
+    x = seconds(name, values) if kind == "date" else numbers(name, values)
     counts = targets.weight > 0
     gaps = bool(np.isnan(x[counts]).any())
     neutral = float(np.nanmedian(x[counts])) if not np.isnan(x[counts]).all() else 0.0
     found: Column = NumberColumn(name, neutral, gaps)
+    if kind == "code":
+        category, block = fit_category(name, x, targets)
+        number = NumberColumn(name, neutral)
+        return CodeColumn(number, category), np.hstack([number.block(column), block])
     if kind == "date":
         parts = calendar(x[counts & ~np.isnan(x)])
         varying = [part for part in PARTS if len(parts[part]) and np.ptp(parts[part]) > 0]
@@ -206,8 +236,6 @@ def fit_category(
     order = np.argsort(-count[: len(known)], kind="stable")[:MOST_SINGLE]
     own = {known[k] for k in order if count[k] >= LEAST_ROWS} if len(known) > 2 else set(known)
     rare = [level for level in known if level not in own]
-    if rare and not own:
-        warn_of_written(name, rare)
     with_means = (len(known) > FEW_LEVELS or len(rare) > 1) and 0 < q <= MOST_OUTPUTS
     levels = (*(level for level in known if level in own), *(rare if with_means else ()))
     gaps, pooled = bool(count[-1]), bool(rare) and bool(own or count[-1])

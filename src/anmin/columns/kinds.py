@@ -4,6 +4,7 @@
     DateColumn        years since 1970, day of the year, … as far as they vary; [is missing]
     CategoryColumn    a row of a table for each level, one for all others, one for a gap:
                       0/1 for each frequent level, for all others, for gaps; means of the target
+    CodeColumn        a number whose values are names (`codes.py`): as a number, and as a category
 
 An input "… is missing" is made where the training rows had gaps.
 """
@@ -157,4 +158,26 @@ def places(cells: list[str | None], levels: tuple[str, ...]) -> np.ndarray:
     return np.fromiter((place.get(cell, m) for cell in cells), dtype=np.int64, count=len(cells))
 
 
-Column = NumberColumn | DateColumn | CategoryColumn
+@dataclass(frozen=True)
+class CodeColumn:
+    """A number that names something; a gap, and a value that is not known, is any other level."""
+
+    number: NumberColumn
+    category: CategoryColumn
+    gaps = False
+
+    @property
+    def name(self) -> str:
+        return self.number.name
+
+    @property
+    def made(self) -> list[str]:
+        return [*self.number.made, *self.category.made]
+
+    def block(self, column: Any) -> np.ndarray:
+        x, levels = numbers(self.name, plain(column)[0]), self.category.levels
+        place = np.minimum(places(texts(x), levels), len(levels))
+        return np.hstack([filled(x, self.number.neutral, False), self.category.rows(place)])
+
+
+Column = NumberColumn | DateColumn | CategoryColumn | CodeColumn

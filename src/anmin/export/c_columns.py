@@ -3,7 +3,8 @@
     enum model_colour { MODEL_COLOUR_RED, …, MODEL_COLOUR_OTHER, MODEL_COLOUR_MISSING };
     struct model_row { float age; enum model_colour colour; double when; };
 
-A number or a date that is missing is NaN; a date is seconds since 1970.
+A number or a date that is missing is NaN; a date is seconds since 1970. A number that is a code is
+looked up among those that are known.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anmin.columns import PARTS, CategoryColumn, Columns, DateColumn
+from anmin.columns import PARTS, CategoryColumn, CodeColumn, Columns, DateColumn
 
 KEYWORDS = re.compile(
     "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|"
@@ -114,6 +115,12 @@ def table_values(columns: Columns, values: dict[str, Any], end: str) -> dict[str
             lines.append(f"    enum {kind} {field}; {comment}")
             tables.append(level_tables(kind, column, real, number, end))
             steps.append(category_step(kind, field, column, first))
+        elif isinstance(column, CodeColumn):
+            kind = f"{name}_{field}"
+            lines.append(f"    {real} {field}; {comment}")
+            tables.append(code_table(kind, column, real, number, end))
+            steps.append(number_step(field, column.number, first, number, end, name))
+            steps.append(code_step(kind, field, column.category, first + 1))
         else:
             date = isinstance(column, DateColumn)
             lines.append(f"    {'double' if date else real} {field}; {comment}")
@@ -156,13 +163,35 @@ def level_tables(kind: str, column: CategoryColumn, real: str, number: Any, end:
 
 
 def category_step(kind: str, field: str, column: CategoryColumn, first: int) -> str:
-    m, t = len(column.levels), column.means.shape[1]
-    k = len(column.made) - t
+    m = len(column.levels)
     level = f"(int)row->{field} < 0 || (int)row->{field} > {m + 1} ? {m} : (int)row->{field}"
     if not column.made:
         return f"    /* {field} says nothing */"
-    lines = ["    {", f"        int level = {level};", ""]
-    lines += [f"        if ({kind}_slot[level] >= 0)"]
+    return level_step(kind, column, first, [f"        int level = {level};", ""])
+
+
+def code_table(kind: str, column: CodeColumn, real: str, number: Any, end: str) -> str:
+    """The values that are known, and what `level_tables` has for each."""
+    values = ", ".join(f"{number(level)!s}{end}" for level in column.category.levels)
+    text = textwrap.indent(textwrap.fill(values, 90), "    ")
+    known = f"\nstatic const {real} {kind}_code[] = {{\n{text}\n}};\n"
+    return known + level_tables(kind, column.category, real, number, end)
+
+
+def code_step(kind: str, field: str, column: CategoryColumn, first: int) -> str:
+    search = [
+        "        int level = 0;", "",
+        f"        while (level < {len(column.levels)} && {kind}_code[level] != row->{field})",
+        "            level++;",
+    ]  # fmt: skip
+    return level_step(kind, column, first, search)
+
+
+def level_step(kind: str, column: CategoryColumn, first: int, search: list[str]) -> str:
+    """The inputs of a level, once it is found."""
+    t = column.means.shape[1]
+    k = len(column.made) - t
+    lines = ["    {", *search, f"        if ({kind}_slot[level] >= 0)"]
     lines += [f"            x[{first} + {kind}_slot[level]] = 1;"]
     lines += [f"        x[{first + k + i}] = {kind}_means[level][{i}];" for i in range(t)]
     return "\n".join([*lines, "    }"])

@@ -2,6 +2,7 @@
 
     text    ─ LabelEncoder ─ Gather(rows of a table)                     "" is a gap
     number  ─ Where(IsNaN, neutral) , IsNaN
+    code    ─ as a number, and through a LabelEncoder of numbers
     date    ─ seconds since 1970: floors and products (`columns/kinds.py`)
 
 Each input has the name of its column, and shape (rows, 1). Dates are double in any precision.
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from anmin.columns import CategoryColumn, Column, Columns, DateColumn
+from anmin.columns import CategoryColumn, CodeColumn, Column, Columns, DateColumn
 
 ML_OPSET = 2
 CALENDAR = (  # name = operation of two names; a number stands for itself
@@ -76,6 +77,8 @@ class ColumnNodes:
         kind, make = self.real, self.number
         if isinstance(column, CategoryColumn):
             kind, make = TensorProto.STRING, self.category
+        elif isinstance(column, CodeColumn):
+            make = self.code
         elif isinstance(column, DateColumn):
             kind, make = TensorProto.DOUBLE, self.date
         self.inputs.append(make_tensor_value_info(name, kind, ["rows", 1]))
@@ -96,13 +99,24 @@ class ColumnNodes:
 
     def category(self, column: Any, name: str, at: str) -> list[str]:
         m = len(column.levels)
+        keys = {"keys_strings": [*column.levels, ""], "values_int64s": [*range(m), m + 1]}
+        return self.levels(column, name, at, keys) if column.made else []
+
+    def code(self, column: Any, name: str, at: str) -> list[str]:
+        from onnx import TensorProto
+
+        levels = column.category.levels
+        keys = {"keys_floats": [*map(float, levels)], "values_int64s": [*range(len(levels))]}
+        single = self.node("Cast", [name], f"{at}single", to=TensorProto.FLOAT)
+        rows = self.levels(column.category, single, at, keys)
+        return [self.filled(column.number, name, at, self.dtype)[0], *rows]
+
+    def levels(self, column: Any, name: str, at: str, keys: dict[str, Any]) -> list[str]:
+        m = len(column.levels)
         table = self.constant(f"{at}table", column.rows(np.arange(m + 2)).astype(self.dtype))
-        if not column.made:
-            return []
         place = self.node(
-            "LabelEncoder", [name], f"{at}place", domain="ai.onnx.ml",
-            keys_strings=[*column.levels, ""], values_int64s=[*range(m), m + 1], default_int64=m,
-        )  # fmt: skip
+            "LabelEncoder", [name], f"{at}place", domain="ai.onnx.ml", default_int64=m, **keys
+        )
         rows = self.node("Gather", [table, place], f"{at}rows", axis=0)  # (rows, 1, k)
         return [self.node("Flatten", [rows], f"{at}block", axis=1)]
 

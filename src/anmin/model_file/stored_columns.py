@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from anmin.columns import PARTS, CategoryColumn, Column, Columns, DateColumn, NumberColumn
+from anmin.columns import (
+    PARTS,
+    CategoryColumn,
+    CodeColumn,
+    Column,
+    Columns,
+    DateColumn,
+    NumberColumn,
+)
+from anmin.columns.cells import is_number
 from anmin.files import Arrays, Facts, natural, require
 
 FURTHEST = 1e12  # seconds from 1970 that a date may lie
@@ -20,17 +29,25 @@ def column_facts(columns: Columns | None, arrays: Arrays) -> Facts:
     found = []
     for j, column in enumerate(columns.columns):
         entry: Facts = {"kind": KIND[type(column)], "name": column.name, "gaps": column.gaps}
-        if isinstance(column, CategoryColumn):
-            levels = list(column.levels)
-            entry |= {"levels": levels, "single": column.single, "pooled": column.pooled}
-            if column.means.size:
-                arrays[means_name(j)] = column.means
-        else:
-            entry["neutral"] = column.neutral
+        number, category = parts_of(column)
+        if category is not None:
+            levels = list(category.levels)
+            entry |= {"levels": levels, "single": category.single, "pooled": category.pooled}
+            if category.means.size:
+                arrays[means_name(j)] = category.means
+        if number is not None:
+            entry["neutral"] = number.neutral
         if isinstance(column, DateColumn):
             entry["parts"] = list(column.parts)
         found.append(entry)
     return {"columns": found}
+
+
+def parts_of(column: Column) -> tuple[NumberColumn | DateColumn | None, CategoryColumn | None]:
+    """A column as a number and as a category."""
+    if isinstance(column, CodeColumn):
+        return column.number, column.category
+    return (None, column) if isinstance(column, CategoryColumn) else (column, None)
 
 
 def means_name(j: int) -> str:
@@ -90,17 +107,26 @@ def read_category(entry: Facts, j: int, arrays: Arrays) -> CategoryColumn:
     return CategoryColumn(entry["name"], levels, single, pooled, entry["gaps"], means)
 
 
+def read_code(entry: Facts, j: int, arrays: Arrays) -> CodeColumn:
+    category = read_category(entry, j, arrays)
+    good = not category.gaps and all(map(is_number, category.levels))
+    require(good, "the levels of a code are not numbers")
+    return CodeColumn(read_number(entry), category)
+
+
 def distinct_texts(found: Any) -> tuple[str, ...]:
     good = isinstance(found, list) and all(isinstance(each, str) and each for each in found)
     require(good and len(set(found)) == len(found), "the levels of a column are not distinct texts")
     return tuple(found)
 
 
-KIND: dict[type, str] = {NumberColumn: "number", DateColumn: "date", CategoryColumn: "category"}
+KIND: dict[type, str] = {
+    NumberColumn: "number", DateColumn: "date", CategoryColumn: "category", CodeColumn: "code",
+}  # fmt: skip
 FIELDS = {
     "number": {"neutral"}, "date": {"neutral", "parts"},
-    "category": {"levels", "single", "pooled"},
+    "category": {"levels", "single", "pooled"}, "code": {"neutral", "levels", "single", "pooled"},
 }  # fmt: skip
 READ: dict[str, Callable[..., Column]] = {
-    "number": read_number, "date": read_date, "category": read_category,
+    "number": read_number, "date": read_date, "category": read_category, "code": read_code,
 }  # fmt: skip
