@@ -140,7 +140,6 @@ class Stop:
 
     steps: float = inf
     tol: float = 1e-4
-    least: float = -inf  # gain of one step that is too little
     beat: float = inf  # give up when this loss is out of reach at the present pace
 
 
@@ -158,7 +157,7 @@ def descend(
             raise
         before, point, mu = point.A, visit.point, visit.facts["damping"]
         losses.append(point.loss)
-        if visit.facts["stuck"] or losses[-2] - point.loss <= stop.least * point.loss:
+        if visit.facts["stuck"]:
             break
         if len(losses) > 5:
             if losses[-6] - point.loss <= stop.tol * point.loss:

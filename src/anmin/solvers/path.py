@@ -39,7 +39,6 @@ from anmin.sums.output import ResidualPass, residual
 FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-11  # penalty at which the path ends
 TOL = 1e-3  # gain of the damped steps at a penalty that is too little
-LEAST = 2e-4  # gain of one of them that is too little
 ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 2  # penalties without a better held-out error, ...
 GAIN = 0.01  # ... by this share of it, ...
@@ -191,7 +190,7 @@ def walk(
             point = here.point(point.A, point.sums, point.W)
             point = grow(here, point, room, start.rng, rules)
             if point.A.shape[1]:
-                stop = Stop(view.steps, TOL, least=LEAST)
+                stop = Stop(view.steps, TOL)
                 point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
             point = prune(here, point)
             yield from enter(run, here, judge, point, stage)
