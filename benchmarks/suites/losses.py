@@ -136,8 +136,12 @@ def quantiles(settings: Settings, sets: Sequence[str] = QUANTILE_SETS) -> None:
 
 
 def huber(settings: Settings, sets: Sequence[str] = HUBER_SETS) -> None:
+    """One network, or with `--methods anmin` the default."""
     rows = []
+    whole = "anmin" in (settings.methods or ())
+    arguments: dict[str, Any] = {"random_state": 0} if whole else ONE
     for case in sets:
+        label = f"huber-default-{case}" if whole else f"huber-{case}"
         for seed in range(settings.seeds or 3):
             split = sampled(case, seed)
             rng = np.random.RandomState(seed)
@@ -148,16 +152,16 @@ def huber(settings: Settings, sets: Sequence[str] = HUBER_SETS) -> None:
                 ("clean", "squared_error", split.y), ("squared_error", "squared_error", y),
                 ("huber", "huber", y), ("absolute_error", "absolute_error", y),
             ):  # fmt: skip
-                if known(settings, f"huber-{case}", name, seed):
+                if known(settings, label, name, seed):
                     continue
                 begin = time.perf_counter()
-                model = ANMINRegressor(loss=loss, **ONE).fit(split.X, target)
+                model = ANMINRegressor(loss=loss, **arguments).fit(split.X, target)
                 facts = {"seconds": time.perf_counter() - begin}
                 facts["rmse"] = float(np.sqrt(np.mean((model.predict(split.X_test)
                                                        - split.y_test) ** 2)))  # fmt: skip
-                note(settings, f"huber-{case}", name, seed, facts)
+                note(settings, label, name, seed, facts)
         kept = settings.results.records
-        errors = [mean(select(kept, case=f"huber-{case}", method=name), "rmse")
+        errors = [mean(select(kept, case=label, method=name), "rmse")
                   for name in ("clean", "squared_error", "huber", "absolute_error")]  # fmt: skip
         rows.append([case, *errors, errors[2] / errors[0]])
     header = ["set", "no outliers", "squared_error", "huber", "absolute_error", "huber / clean"]
