@@ -17,7 +17,7 @@ from scipy.special import fdtrc
 
 PIECES = 16  # of the piecewise linear function, as many as hinges
 LEAST_ROWS = 3  # of a value, on average
-CHANCE, PART = 1e-4, 0.1  # probability of F by chance; part of S_h that single values explain
+CHANCE, PART = 1e-4, 0.1  # probability of F by chance; part of S_h/(n − h) beyond S_v/(n − v)
 LARGEST = 2.0**24  # up to which whole numbers are exact in single precision
 
 
@@ -51,11 +51,12 @@ def is_code(x: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> bool:
     values, place = np.unique(x, return_inverse=True)
     sums = np.column_stack([np.bincount(place, w * y) for y in Y.T])
     within = float((w @ (Y - (sums / np.bincount(place, w)[:, None])[place]) ** 2).sum())  # S_v
-    told, v, n = left - within, len(values), len(x)
-    if told <= PART * left:
+    h, v, n = H.shape[1], len(values), len(x)
+    noise = max(within / (n - v), 1e-300)  # what many means explain by chance is taken off
+    if noise >= (1 - PART) * left / (n - h):
         return False
-    F = told / max(v - H.shape[1], 1) / max(within / (n - v), 1e-300)
-    return bool(fdtrc(max(v - H.shape[1], 1), n - v, F) < CHANCE)
+    more = max(v - h, 1)
+    return bool(fdtrc(more, n - v, (left - within) / more / noise) < CHANCE)
 
 
 def ranks(y: np.ndarray) -> np.ndarray:
