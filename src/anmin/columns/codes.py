@@ -7,7 +7,8 @@ parameters leaves, and S_v those about the means of the v values of the column,
 
     F = (S_h − S_v) / (v − h)  ÷  S_v / (n − v)
 
-Where it is beyond chance, and tells a part that counts, the column is a code.
+Where it is beyond chance, and S_v/(n − v) is less than S_h/(n − h) by a part that counts, the
+column is a code.
 """
 
 from __future__ import annotations
