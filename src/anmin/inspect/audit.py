@@ -27,7 +27,7 @@ from anmin.sums.gram import PatternPass, unpack
 from anmin.sums.output import NetworkPass, hidden_outputs
 from anmin.sums.patterns import Sums
 
-UNKNOWNS = 1500  # up to which the hidden system is formed
+UNKNOWNS, COLUMNS = 1500, 128  # up to which the hidden system is formed
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # that the hidden system is formed on
 OUTPUTS = 2048  # up to which the floor is looked for
 ANY_TAU = -np.finfo(float).max  # no determinant is too small, but the condition is wanted
@@ -162,6 +162,8 @@ def hidden_system(problem: Problem, net: Network, g: np.ndarray, loss: float) ->
         return HiddenSystem("its units see few of the inputs")
     if m > UNKNOWNS:
         return HiddenSystem(f"it has {m:,} unknowns, more than {UNKNOWNS:,}")
+    if p > COLUMNS:
+        return HiddenSystem(f"its units see {p:,} columns, more than {COLUMNS:,}")
     if problem.input_signs is not None:
         return HiddenSystem("some of its weights have to be of a sign")
     quadratic = problem.objective.least_squares
