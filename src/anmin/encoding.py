@@ -16,7 +16,7 @@ import numpy as np
 
 CLIP = 3.0  # of the robust scale, where a clipped input bends
 FAR = 1e9  # of it, where a clipped input is 3 to the last bit: an export need not go beyond
-MOST_COLUMNS = 512  # hinges are fewer where the inputs are many
+MOST_COLUMNS = 1024  # hinges are fewer where the inputs are many
 
 
 @dataclass(frozen=True, slots=True)

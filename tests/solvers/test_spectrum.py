@@ -37,8 +37,8 @@ def problem_of(*args, **kwargs):
 @pytest.fixture
 def narrow(monkeypatch):
     """Everything is very wide, but for the rows that are looked at."""
-    for module in (linear, curvature):
-        monkeypatch.setattr(module, "WIDE", 3)
+    monkeypatch.setattr(linear, "WIDE", 3)
+    monkeypatch.setattr(curvature, "ALL_VALUES", 3)
 
 
 # ---- eigenvalues --------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ def test_a_damped_step_is_the_same(narrow, monkeypatch):
         monkeypatch.setattr(spectrum, "RANK", rank)
         step = ProductCurvature(CurvatureRows(problem.source, True), point, problem, None)
         found = step.solve(g, 0.1, effort)
-        monkeypatch.setattr(curvature, "WIDE", 10**6)
+        monkeypatch.setattr(curvature, "ALL_VALUES", 10**6)
         step = ProductCurvature(CurvatureRows(problem.source, True), point, problem, None)
         np.testing.assert_allclose(found, step.solve(g, 0.1, effort), rtol=1e-2, atol=1e-4)
-        monkeypatch.setattr(curvature, "WIDE", 3)
+        monkeypatch.setattr(curvature, "ALL_VALUES", 3)
     found = leading_inputs(problem.source)
     assert found.values.sum() + found.rest * (41 - len(found.values)) == pytest.approx(41, rel=0.1)
 

@@ -32,7 +32,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anmin.backends import WIDE, Array, Backend
+from anmin.backends import Array, Backend
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.spectrum import leading_inputs
@@ -44,6 +44,7 @@ from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, W
 from anmin.sums.patterns import Counts
 
 DENSE = 1000
+ALL_VALUES = 400  # columns up to which all eigenvalues of XᵀX are looked for
 MANY = 256  # outputs above which no sums are formed that the curvature does not need
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
 UNSHIFTED = 1e-6  # of D: the least shift in a preconditioner
@@ -70,7 +71,7 @@ class CurvatureRows:
     @cached_property
     def moments(self) -> tuple[Array, Array, float]:
         """Eigenvalues and eigenvectors of XᵀX/n, and what stands for those that are not known."""
-        if self.source.shape[1] > WIDE:
+        if self.source.shape[1] > ALL_VALUES:
             found = leading_inputs(self.source)
             values, vectors = map(self.backend.asarray, (found.values, found.vectors))
             return values, vectors, found.rest
