@@ -66,6 +66,8 @@ class NumpyBackend:
         return kernels() is not None
 
     def single(self) -> NumpyBackend:
+        if self.dtype == np.float32:
+            return self
         return NumpyBackend("float32", self.threads, self.group)
 
     def for_width(self, p: int) -> NumpyBackend:

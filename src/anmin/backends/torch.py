@@ -37,7 +37,7 @@ class TorchBackend:
     side_by_side = 1
 
     def single(self) -> TorchBackend:
-        return TorchBackend(str(self.device), "float32")
+        return self if self.dtype == torch.float32 else TorchBackend(str(self.device), "float32")
 
     def for_width(self, p: int) -> TorchBackend:  # noqa: ARG002
         return self

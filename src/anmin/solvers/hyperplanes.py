@@ -22,8 +22,9 @@ def through_rows(
     whether a row is weighted or repeated changes the outcome.
     """
     k = D.shape[1]
-    D = D / np.maximum(np.linalg.norm(D, axis=0), 1e-12)
-    along = np.ascontiguousarray(((X @ np.vstack([np.zeros(k), D])) / X[:, :1]).T)  # (k, n)
+    D = (D / np.maximum(np.linalg.norm(D, axis=0), 1e-12)).astype(X.dtype)
+    V = np.vstack([np.zeros((1, k), X.dtype), D])
+    along = np.ascontiguousarray(((X @ V) / X[:, :1]).T)  # (k, n)
     level: np.ndarray = rng.uniform(size=(k,))
     through = reached(along, odds, level)
     # A hair before the row, so that rounding does not decide whether it fires.

@@ -24,6 +24,7 @@ from anmin.sources.support import Support
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 ROUGH = 4000  # on the penalty path, and from its end
+FORMED = 20  # rows an unknown from which the matrix of curvature is formed there
 SMALL = 400  # rows up to which curvature is in full precision: it costs little there
 FACTOR = 3.0  # between neighbouring dampings
 TRIES = 6  # dampings that may improve on each other in a step: cheap where H is formed
@@ -73,7 +74,8 @@ class Descent:
         problem = self.problem.near(point)
         g, free = problem.downhill(point.A, point.W, gradient(problem, point))
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
-        dense = one and problem.forms_matrix(point.A.shape[1], DENSE)
+        rows = FORMED if self.rough else 0
+        dense = one and problem.forms_matrix(point.A.shape[1], DENSE, rows)
         tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)

@@ -15,7 +15,7 @@ from anmin.history import PathStep
 from anmin.moves import Conclusion, Moves, Spent, Visit
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.path import FACTOR, Run, refit
+from anmin.solvers.path import FACTOR, FINE, Run, in_single, refit, seen
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Solver, Start
 from anmin.solvers.tidy import tidy
@@ -41,6 +41,11 @@ class ViewPath:
     @property
     def walked(self) -> list[Run]:
         return [run for run in self.runs if run.points]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the last of them has not come to its end."""
+        return not self.runs[-1].over(self.first)
 
     @property
     def errors(self) -> np.ndarray:
@@ -102,14 +107,19 @@ class Shares:
     raw: bool = False  # ridge regression on inputs as they are stands alone
 
 
-def seen(problem: Problem, view: View) -> Problem:
-    return replace(problem, source=problem.source.scaled(view.scaling))
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """Networks with their shares, and how they ended."""
+
+    status: Status
+    members: list[tuple[float, Member]]
+    exact: bool  # refined on all rows and in the precision of the problem, not for the most part
 
 
 def refined(
     solver: Solver, problem: Problem, paths: list[ViewPath], shares: Shares, start: Start,
     n_networks: int,
-) -> Moves[tuple[Status, list[tuple[float, Member]]]]:  # fmt: skip
+) -> Moves[Refined]:  # fmt: skip
     """The networks of the paths that have a share, refined on all rows, each with its share.
 
     Of the networks of a path only the best where fewer are wanted. The history is that of the
@@ -135,17 +145,18 @@ def refined(
         begin = replace(start.apart(), point=point, view=view)
         moves = watched(solver.moves(here, begin), here, point)
         walks.append(moves if place == 0 and not sampled else aside(moves))
-    status, members = Status.CONVERGED, []
+    status, members, exact = Status.CONVERGED, [], not sampled
     for (ended, best), (here, _, _) in zip(
         (yield from together(walks, problem.side_by_side)), networks, strict=True
     ):
         status = status if status is not Status.CONVERGED else ended.status
         point = tidy(here, best).point
         scaling = here.source.scaling
-        if sampled:
-            point = replace(here, source=whole.source.scaled(scaling)).at(point.A, point.W)
-        members.append(Member(here.network(point), scaling))
-    return status, list(zip(weights, members, strict=True))
+        if not (exact := exact and not here.rough):
+            there = replace(whole, source=whole.source.scaled(scaling), lam=here.lam)
+            point = there.at(point.A, point.W)
+        members.append(Member(whole.network(point), scaling))
+    return Refined(status, list(zip(weights, members, strict=True)), exact)
 
 
 def passing(problem: Problem, paths: list[ViewPath]) -> bool:
@@ -165,6 +176,7 @@ def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Prob
     lam = path.first / FACTOR**i
     for run in path.walked:
         here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
+        here = in_single(here) if run.points[i].mse > FINE else here
         starts.append((here, here.balance(here.at(run.points[i].A))))
     if start.A is not None:
         here = seen(replace(problem, lam=lam), path.view)

@@ -27,11 +27,17 @@ from anmin.solvers.members import (
     ViewPath,
     average,
     looked_at,
-    passing,
     refined,
-    seen,
 )
-from anmin.solvers.path import FACTOR, FEW, PATH_SHARE, first_penalty, held_out_parts, walk
+from anmin.solvers.path import (
+    FACTOR,
+    FEW,
+    PATH_SHARE,
+    first_penalty,
+    held_out_parts,
+    seen,
+    walk,
+)
 from anmin.solvers.problem import Problem, judging
 from anmin.solvers.relocate import SAMPLE
 from anmin.solvers.shares import HeldOut, best_shares, side_by_side
@@ -46,6 +52,8 @@ from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
 PATH_ROWS, JUDGES = 8000, 4000  # rows that a path is walked on, and judged by, at most
+FIRST_LEG, NEXT_LEG = 9, 3  # penalties after which views that are behind drop out of the race
+BEHIND = 1.3  # times the least held-out error so far
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
 
 
@@ -68,9 +76,9 @@ def with_networks(
     doubt = cut is None and start.A is None  # a path that was cut says too little of its networks
     shares = weigh(problem, paths, parts, search.n_networks == 1, doubt)
     lead = paths[int(shares.networks.argmax())]
-    status, found = yield from refined(solver, problem, paths, shares, start, search.n_networks)
-    status, sampled = cut or status, passing(problem, paths)
-    if len(found) == 1 and found[0][0] == 1.0 and not sampled:  # it stands alone, as it is
+    ended = yield from refined(solver, problem, paths, shares, start, search.n_networks)
+    status, found = cut or ended.status, ended.members
+    if len(found) == 1 and found[0][0] == 1.0 and ended.exact:  # it stands alone, as it is
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
     units = start.h if search.n_networks == 1 else inf
@@ -111,35 +119,47 @@ def few_of(source: Source, part: Part, most: int, rng: np.random.RandomState) ->
 def race(
     problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start
 ) -> Moves[list[ViewPath]]:  # fmt: skip
-    """The path of every view without the first part, and of those that go on without the others."""
+    """The path of every view without the first part, and of those that go on without the others.
+
+    Views that have fallen behind on the first part are not walked to their end.
+    """
     if not parts:
         return paths
-    share = PATH_SHARE / len(parts)
-    yield from walk_all(problem, paths, parts[:1], start, Stage("path", "part", share))
+    stage = Stage("path", "part", PATH_SHARE / len(parts))
+    going, most = paths, FIRST_LEG if len(paths) > 1 else inf
+    while going:
+        yield from walk_all(problem, going, {0: parts[0]}, start, stage, most)
+        least = min(path.runs[0].least for path in paths)
+        going = [path for path in going if path.goes_on and path.runs[0].least <= BEHIND * least]
+        most += NEXT_LEG
     if len(parts) == 1:
         return paths
     paths, go_on = useful(problem, paths, parts[:1])
-    yield from walk_all(problem, go_on, parts[1:], start, Stage("path", "part", PATH_SHARE))
+    others = dict(enumerate(parts[1:], 1))
+    yield from walk_all(problem, go_on, others, start, replace(stage, until=PATH_SHARE))
     return paths
 
 
 def walk_all(
-    problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], start: Start, stage: Stage
+    problem: Problem, paths: list[ViewPath], parts: dict[int, HeldOutPart], start: Start,
+    stage: Stage, most: float = inf,
 ) -> Moves[None]:  # fmt: skip
-    """Walk the path of every view without each of the parts, side by side."""
-    many = len(problem.source) >= FEW  # then the first part tells where the best penalty is
-    most = [path.best + 1 if path.walked and many else inf for path in paths]
-    walks = [
-        walk(
-            replace(problem, source=part.train), part.judge, path.view, path.first, start.apart(),
-            stage, ends,
-        )
-        for part in parts
-        for path, ends in zip(paths, most, strict=True)
-    ]  # fmt: skip
-    runs = yield from together(walks, problem.side_by_side)
-    for k, run in enumerate(runs):
-        paths[k % len(paths)].runs.append(run)
+    """Walk the path of every view without each of the parts, side by side.
+
+    Where there are many rows, the first part tells where the best penalty is.
+    """
+    many, walks = len(problem.source) >= FEW, []
+    for k, part in parts.items():
+        here = replace(problem, source=part.train)
+        for path in paths:
+            end = path.best + 1 if k and path.walked and many else most
+            run = path.runs[k] if k < len(path.runs) else None
+            begin = start.apart()
+            walks.append(walk(here, part.judge, path.view, path.first, begin, stage, end, run))
+    runs = iter((yield from together(walks, problem.side_by_side)))
+    for k in parts:
+        for path in paths:
+            path.runs[k : k + 1] = [next(runs)]
 
 
 def useful(

@@ -21,10 +21,11 @@ from math import inf
 
 import numpy as np
 
+from anmin.backends import Backend
 from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.objective import Objective
 from anmin.solvers.hyperplanes import hyperplanes
-from anmin.solvers.levenberg import Descent, Stop, descend
+from anmin.solvers.levenberg import SMALL, Descent, Stop, descend
 from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem, judging
 from anmin.solvers.relocate import CPU, sample_rows
@@ -46,6 +47,7 @@ WAIT = 100.0  # ... once the penalty is this much below the first
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-12  # training error at which there is nothing left to fit
+FINE = 1e-4  # training error below which single precision will not do
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
@@ -92,22 +94,23 @@ def candidates(
         W, gain = wiring.units(CANDIDATES if len(A) < WIDE else CANDIDATES // 4, rng)
         order = np.argsort(-gain)
         return W[:, order], gain[order]
-    n = X[:, 0] @ X[:, 0]
-    W = hyperplanes(X, (R * R).sum(1), CANDIDATES, rng)
+    be = CPU.single() if problem.rough else CPU
+    n, odds, X, R = X[:, 0] @ X[:, 0], (R * R).sum(1), X.astype(be.dtype), R.astype(be.dtype)
+    W = hyperplanes(X, odds, CANDIDATES, rng)
     lean = None
     for turn in range(turns + 1):
         W = problem.obeying(W, lean)
         W /= np.maximum(np.linalg.norm(W, axis=0), 1e-300)
         P = X @ W
-        c = CPU.activate(P, problem.slope).T @ R / n  # (candidates, q)
+        c = be.activate(P, problem.slope).T @ R / n  # (candidates, q)
         gain = np.linalg.norm(c, axis=1)
         if turn < turns:
             pull = R @ (c / np.maximum(gain, 1e-300)[:, None]).T  # (rows, candidates)
-            W, lean = X.T @ (CPU.gain(P > 0, problem.slope) * pull), c.sum(1)
+            W, lean = X.T @ (be.gain(P > 0, problem.slope) * pull), c.sum(1)
     if rules is not None:
         T = rules.units(problem.source.scaling)
         T /= np.maximum(np.linalg.norm(T, axis=0), 1e-300)
-        W, c = np.hstack([W, T]), np.vstack([c, CPU.activate(X @ T, problem.slope).T @ R / n])
+        W, c = np.hstack([W, T]), np.vstack([c, be.activate(X @ T, problem.slope).T @ R / n])
     gain = np.linalg.norm(problem.of_use(W, c), axis=1)
     order = np.argsort(-gain)
     return W[:, order], gain[order]
@@ -131,18 +134,35 @@ class Run:
     """The path without one held-out part: point, scaling and held-out error at each penalty."""
 
     by: Objective  # what it is judged by
+    s: np.ndarray  # the scale of each column
     points: list[Point] = field(default_factory=list)
     scalings: list[Scaling] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     cut: Status | None = None  # the budget that was spent before it came to its end
 
-    def done(self, lam: float, first: float) -> bool:
+    @property
+    def mse(self) -> float:
+        return self.points[-1].mse if self.points else inf
+
+    @property
+    def least(self) -> float:
+        return min(self.errors, default=inf)
+
+    def over(self, first: float) -> bool:
         """Whether there is nothing left to fit, or the held-out error no longer falls."""
-        best, waited = inf, 0
+        best, waited, k = inf, 0, len(self.errors)
         for error in self.errors:
             waited = 0 if error < (1 - GAIN) * best else waited + 1
             best = min(best, error)
-        return self.points[-1].mse < EXACT or (waited >= PATIENCE and lam < first / WAIT)
+        settled = waited >= PATIENCE and FACTOR ** (k - 1) > WAIT
+        return settled or self.mse < EXACT or first / FACTOR**k <= LOWEST or self.cut is not None
+
+    def scale(self, view: View, backend: Backend) -> np.ndarray:
+        """That of each column for the next penalty: by relevance, at some of them."""
+        if not (len(self.points) in RESCALED and view.power and self.points[-1].A.shape[1]):
+            return self.s
+        A, W = (backend.to_numpy(V) for V in (self.points[-1].A, self.points[-1].W))
+        return view.relevance(A, W[:-1], self.s)
 
 
 def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) -> float:
@@ -167,51 +187,77 @@ def held_out_parts(
 
 
 def walk(
-    part: Problem, judge: Source, view: View, lam: float, start: Start, stage: Stage,
-    most: float = inf,
+    part: Problem, judge: Source, view: View, first: float, start: Start, stage: Stage,
+    most: float = inf, run: Run | None = None,
 ) -> Moves[Run]:  # fmt: skip
-    """The path at lam, lam / FACTOR, … on the rows of `part`, judged on others; `most` of them."""
-    run = Run(judging(part.objective, judge))
-    first, s = lam, np.ones(view.scaling.n_inputs)
-    part, judge = rescaled(part, judge, view.stretched(s))
-    rules = None if view.trees is None else rules_on(part, view.trees, start.rng)
-    descent = Descent(part, start.h, start.rng, rough=True)
-    point = part.at(part.backend.zeros(part.source.shape[1], 0))
+    """The path at first, first / FACTOR, … on the rows of `part`, judged on others; `most` of them.
+
+    A run that is given goes on from where it stands.
+    """
+    run = run or Run(judging(part.objective, judge), np.ones(view.scaling.n_inputs))
+    rules = None if view.trees is None else rules_on(seen(part, view), view.trees, start.rng)
+    ground: Ground | None = None
     try:
-        while lam > LOWEST:
-            if len(run.points) in RESCALED and view.power and point.A.shape[1]:
-                old, s = s, view.relevance(*layers(part, point), s)
-                part, judge = rescaled(part, judge, view.stretched(s))
-                A = part.backend.double(np.append(1.0, old / s)[:, None]) * point.A
-                point = part.point(A, point.sums, point.W)
-                descent = Descent(part, start.h, start.rng, rough=True)
-            here = replace(part, lam=lam)
+        while not run.over(first) and len(run.points) < most:
+            s, rough = run.scale(view, part.backend), run.mse > FINE
+            if ground is None or s is not run.s or rough is not ground.rough:
+                scaling = view.stretched(s)
+                ground = Ground.of(part, judge.scaled(scaling), scaling, run, s, rough, start)
+            here = replace(ground.problem, lam=first / FACTOR ** len(run.points))
+            point = here.point(ground.point.A, ground.point.sums, ground.point.W)
             room = min(start.h, point.A.shape[1] + ENTER)
-            point = here.point(point.A, point.sums, point.W)
             point = grow(here, point, room, start.rng, rules)
             if point.A.shape[1]:
                 stop = Stop(view.steps, TOL)
-                point = yield from descend(descent.on(here), point, stop, stage, mu=0.1)
-            point = prune(here, point)
-            yield from enter(run, here, judge, point, stage)
-            if run.done(lam, first) or len(run.points) >= most:
-                break
-            lam /= FACTOR
+                point = yield from descend(ground.descent.on(here), point, stop, stage, mu=0.1)
+            point = ground.point = prune(here, point)
+            yield from enter(run, here, ground.judge, point, stage)
     except Spent as ended:
+        assert ground is not None
         run.cut = ended.status
         reached = point if ended.visit is None else ended.visit.point
         if reached is not point or (point.A.shape[1] and not run.points):
-            yield from enter(run, here, judge, prune(here, reached), stage)
+            yield from enter(run, here, ground.judge, prune(here, reached), stage)
     return run
 
 
-def rescaled(part: Problem, judge: Source, scaling: Scaling) -> tuple[Problem, Source]:
-    return replace(part, source=part.source.scaled(scaling)), judge.scaled(scaling)
+@dataclass(slots=True)
+class Ground:
+    """What a walk stands on until columns are scaled anew, or need more digits."""
+
+    problem: Problem
+    judge: Source
+    descent: Descent
+    point: Point
+    rough: bool
+
+    @classmethod
+    def of(
+        cls, part: Problem, judge: Source, scaling: Scaling, run: Run, s: np.ndarray, rough: bool,
+        start: Start,
+    ) -> Ground:  # fmt: skip
+        """The last point of a run, with columns of scale s instead of its own from now on."""
+        here = replace(part, source=part.source.scaled(scaling))
+        here = in_single(here) if rough else here
+        if run.points:
+            A, W = run.points[-1].A, run.points[-1].W
+            A = here.backend.double(np.append(1.0, run.s / s)[:, None]) * A
+        else:
+            A, W = here.backend.zeros(len(s) + 1, 0), None
+        run.s = s
+        descent = Descent(here, start.h, start.rng, rough=True)
+        return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)
 
 
-def layers(problem: Problem, point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """A and B."""
-    return problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)[:-1]
+def in_single(problem: Problem) -> Problem:
+    """The problem in single precision, where rows are many: output layers are exact even so."""
+    if not problem.objective.least_squares or len(problem.source) <= SMALL:
+        return problem
+    return replace(problem, source=problem.source.using(problem.backend.single()), rough=True)
+
+
+def seen(problem: Problem, view: View) -> Problem:
+    return replace(problem, source=problem.source.scaled(view.scaling))
 
 
 def enter(run: Run, problem: Problem, judge: Source, point: Point, stage: Stage) -> Moves[None]:

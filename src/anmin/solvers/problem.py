@@ -33,6 +33,7 @@ from anmin.sums.output import (
 )
 
 EVENINGS, SETTLED = 8, 1e-5
+FEW_UNKNOWNS = 250  # of a system that is cheap to factorise
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
 
 
@@ -46,6 +47,7 @@ class Problem:
     linear_solver: str = "auto"  # "cholesky", "cg", or by the number of unknowns
     objective: Objective = SQUARED_ERROR
     connections: Connections | None = None  # how many inputs a unit may see; None: all
+    rough: bool = False  # units in the precision of the rows, where double would be exact
 
     @property
     def fan_in(self) -> int:
@@ -57,11 +59,16 @@ class Problem:
         """The same problem in the weights of given connections, (m, h)."""
         return replace(self, source=support.source(self.source), connections=None)
 
-    def forms_matrix(self, h: int, limit: int) -> bool:
-        """Whether a system for (d+1)h unknowns is formed and factorised; "auto" up to `limit`."""
+    def forms_matrix(self, h: int, limit: int, rows: float = 0) -> bool:
+        """Whether a system for (d+1)h unknowns is formed and factorised.
+
+        "auto" does so up to `limit` of them; many only with so many rows an unknown, or more.
+        """
         if self.linear_solver == "auto":
             looked_up = self.backend.looks_up and self.source.scaling.hinges is not None
-            return h * self.source.shape[1] <= limit and not looked_up
+            n, p, _ = self.source.shape
+            pays = h * p <= FEW_UNKNOWNS or rows * h * p <= n
+            return h * p <= limit and pays and not looked_up
         return self.linear_solver == "cholesky"
 
     @property
@@ -116,7 +123,7 @@ class Problem:
             return replace(here, A=self.backend.asarray(A))
         if not self.objective.least_squares:
             return self.at_best(A, W)
-        return self.point(A, self.source.reduce(OutputPass(A, self.slope)))
+        return self.point(A, self.source.reduce(OutputPass(A, self.slope, self.rough)))
 
     def point(self, A: Array, sums: OutputStats, W: Array | None = None) -> Point:
         """The best output layer for A from the sums at A; no pass, but where digits cancel.
@@ -136,6 +143,7 @@ class Problem:
         mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective)) / n
+        A = self.backend.double(A)  # what a log keeps of it
         return Point(A, W, mse + lam * float((A * A).sum() + (W * W).sum()), mse, sums)
 
     def at_best(self, A: Array, W: Array | None) -> Point:

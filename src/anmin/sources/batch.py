@@ -235,6 +235,8 @@ class Source:
 
     def using(self, backend: Backend) -> Source:
         """The same rows in the arithmetic of another backend."""
+        if backend is self.backend:
+            return self
         return self.raw.prepared(self.scaling, backend, self.batch_size)
 
     def scaled(self, scaling: Scaling) -> Source:

@@ -42,18 +42,24 @@ class OutputStats(Sums):
 
 @dataclass(frozen=True, slots=True)
 class OutputPass:
-    """The kernel of a thin pass, for the loss at a trial A."""
+    """The kernel of a thin pass, for the loss at a trial A.
+
+    Sums are in double precision; the units too, but for a rough look, which has that of the rows.
+    """
 
     A: Array  # (p, h)
     slope: float
+    rough: bool = False
 
     def __call__(self, backend: Backend, batch: Batch) -> OutputStats:
-        A = backend.double(self.A)
+        A = (backend.asarray if self.rough else backend.double)(self.A)
 
         def part(rows: slice) -> OutputStats:
-            X, Y = backend.double(batch.X[rows]), backend.double(batch.Y[rows])
-            S = hidden_outputs(backend, X, X @ A, self.slope)
-            return OutputStats(float(X[:, 0] @ X[:, 0]), S.T @ S, S.T @ Y, float((Y * Y).sum()))
+            X, Y = batch.X[rows], backend.double(batch.Y[rows])
+            X = X if self.rough else backend.double(X)
+            S = backend.double(hidden_outputs(backend, X, X @ A, self.slope))
+            n = float(S[:, -1] @ S[:, -1])
+            return OutputStats(n, S.T @ S, S.T @ Y, float((Y * Y).sum()))
 
         return backend.sum_over_blocks(part, len(batch))
 
