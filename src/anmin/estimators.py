@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from math import inf
 from numbers import Real
 from typing import Any
 
@@ -18,10 +20,10 @@ from anmin.base import BaseANMIN, as_found
 from anmin.calibration import FOR_SHIFT, shifted, worth_a_shift
 from anmin.callbacks import with_callbacks
 from anmin.conformal import SHARE, Distances, inputs_of, kept_apart
+from anmin.first_look import first_look
 from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
 from anmin.losses.classes import labels_in
-from anmin.losses.loss import spread
 from anmin.model_file import storable
 from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
 from anmin.probabilities import class_targets, class_weighted, one_hot, softmax, temperature
@@ -35,11 +37,8 @@ from anmin.sources import (
     pick,
     without_gaps,
 )
-from anmin.sources.draws import draw
 
 LOG_LOSS = Logistic.name
-BEND = 1.35  # robust deviations of what is left over, from which Huber's loss is straight
-FIRST_LOOK = 8000  # rows that what is left over is measured on, a fifth of them apart
 
 
 def in_order(f: Any) -> Any:
@@ -174,7 +173,8 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
                 raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
             self._one_dimensional = False
         if isinstance(loss, Huber) and loss.delta is None:
-            loss = Huber(BEND * left_over(self, rows))
+            found = first_look(first_network(self), rows)
+            loss = found if loss.far == inf else replace(loss, delta=found.delta)
         self._loss = loss
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -349,20 +349,12 @@ def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     )
 
 
-def left_over(model: BaseANMIN, rows: RawSource) -> float:
-    """A robust deviation of y from a first network of least absolute error, on rows held out."""
-    n = rows.tally()[0]
-    some = rows.gather(draw(n, min(n, FIRST_LOOK), np.random.RandomState(0))).chunk
-    apart = np.arange(len(some)) % 5 == 4
-    fit, judge = (some.select(np.flatnonzero(part)) for part in (~apart, apart))
-    if not len(judge):
-        return 1.0
+def first_network(model: BaseANMIN) -> ANMINRegressor:
+    """One network of least absolute error, still to be fitted, in a fifth of the time."""
     most, max_time = model.connections, model.max_time
     most = int(np.sum(most, axis=0).max()) if np.ndim(most) else most  # of a mask, its largest
-    first = ANMINRegressor(
+    return ANMINRegressor(
         64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
         encoding=None, connections=most,
         max_time=None if max_time is None else max_time / 5,
-    ).fit(fit.X, fit.Y, fit.w)  # fmt: skip
-    weight = np.ones(len(judge)) if judge.w is None else judge.w
-    return spread(judge.Y - first.predict(judge.X).reshape(judge.Y.shape), weight)
+    )  # fmt: skip

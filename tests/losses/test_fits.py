@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 REGRESSION = {
     "huber": {"loss": Huber(0.5)},
+    "huber, not all": {"loss": Huber(0.5, far=2.0, middle=(3.0,))},
     "absolute_error": {"loss": "absolute_error"},
     "quantile": {"loss": "quantile", "quantile": 0.8},
     "quantiles": {"loss": "quantile", "quantile": [0.1, 0.5, 0.9]},
@@ -177,6 +178,45 @@ def test_outliers_have_little_say():
     }  # fmt: skip
     assert max(errors["huber"], errors["absolute_error"]) < 0.3 * errors["squared_error"]
     assert errors["huber"] < 0.1
+
+
+def with_outliers(n=800, share=0.05, by=10.0):
+    """Rows that a network can explain all but exactly, y without and with some moved far away."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    clean = np.sin(3 * X[:, 0]) + np.abs(X[:, 1])
+    bad = rng.uniform(size=n) < share
+    return X, clean, clean + bad * rng.choice([-1.0, 1.0], n) * by * clean.std(), bad
+
+
+def test_networks_with_room_to_spare_do_not_follow_outliers():
+    """A straight line without end draws them there; they must be as if the outliers were not."""
+    X, clean, y, bad = with_outliers()
+    seen = np.arange(len(y)) < 500
+
+    def errors(loss, rows):
+        model = ANMINRegressor(32, loss=loss, random_state=0).fit(X[rows], y[rows])
+        return np.abs(model.predict(X) - clean)
+
+    found, without = errors("huber", seen), errors("squared_error", seen & ~bad)
+    assert found[seen & bad].max() < 0.1  # they were moved by more than 7
+    assert found[~seen].mean() < 1.5 * without[~seen].mean()
+
+
+def test_all_that_a_first_network_explains_has_a_say():
+    X, clean, y, bad = with_outliers()
+
+    def found(y, loss="huber"):
+        return single(8, loss=loss, max_iter=3).fit(X, y)._loss
+
+    loss = found(y)
+    assert loss.heard(y[:, None])[:, 0].tolist() == (~bad).tolist()
+    assert found(clean).heard(clean[:, None]).all()
+    rare = np.where((X[:, 0] > 0.6) & (X[:, 1] > 0.5), 100.0, clean)  # a twentieth of the rows
+    assert found(rare).heard(rare[:, None]).all()
+    assert found(y, Huber(far=9.0)) == Huber(loss.delta, 9.0)
+    two = found(np.column_stack([y, 1e3 + 0.1 * y]))
+    assert two.middle == pytest.approx((loss.middle[0], 1e3), abs=0.5)
 
 
 # ---- classes -------------------------------------------------------------------------------------
@@ -371,6 +411,7 @@ def test_c_applies_the_link(kind, tmp_path):
         ({"loss": "poisson"}, "0 or more"),
         ({"loss": "gamma"}, "above 0"),
         ({"loss": Huber(-1.0)}, "positive"),
+        ({"loss": Huber(far=-1.0)}, "positive"),
     ],
 )
 def test_errors_say_what_is_wrong(options, words):

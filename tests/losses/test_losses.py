@@ -119,6 +119,20 @@ def test_a_parabola_with_that_curvature_lies_above(loss):
         assert (loss.value(y, f + t) <= parabola + 1e-3).all()  # up to the width of the kink
 
 
+@BACKENDS
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_far_from_the_middle_has_no_say(make_backend, dtype):
+    be, middle = make_backend(dtype), (0.1, 0.2, -0.3)
+    y, f = (be.asarray(V) for V in targets(Huber()))
+    near = np.abs(be.to_numpy(y) - middle) <= 1.5
+    assert 0 < near.mean() < 1
+    for found, all_of in zip(
+        Huber(0.7, 1.5, middle).terms(y, f), Huber(0.7).terms(y, f), strict=True
+    ):
+        assert found.dtype == f.dtype
+        np.testing.assert_array_equal(be.to_numpy(found), near * be.to_numpy(all_of))
+
+
 @each
 def test_the_start_is_the_best_constant(loss):
     y, _ = targets(loss, n=400)

@@ -62,9 +62,11 @@ ALLOWED = {
     "probabilities": set(),
     "interval_methods": {"conformal", "sources"},
     "calibration": {"conformal", "history", "losses", "solvers", "sources"},
+    "first_look": {"losses", "sources"},
     "estimators": {
-        "base", "calibration", "callbacks", "checks", "conformal", "interval_methods", "losses",
-        "model_file", "parameters", "probabilities", "rows", "solvers", "sources",
+        "base", "calibration", "callbacks", "checks", "conformal", "first_look",
+        "interval_methods", "losses", "model_file", "parameters", "probabilities", "rows",
+        "solvers", "sources",
     },
     "__init__": {"estimators", "model_file"},
     # the command line and what it shows

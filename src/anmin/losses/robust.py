@@ -8,6 +8,7 @@ a small share of the mean value, and so shrinks as the fit gets better; values a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar, Self
 
 import numpy as np
@@ -22,35 +23,43 @@ SHARP = 0.05  # of the mean value: the width of a kink
 class Huber(Loss):
     """(y − f)² up to delta, and from there on in a straight line: 2 delta |y − f| − delta².
 
-    Without a delta a fit takes 1.35 robust deviations of what a first network leaves over.
+    Rows with y further than `far` from `middle`, one number or one for each target, have no say.
+
+    Without a delta a fit takes 1.35 robust deviations of what a first network leaves over. If there
+    is no far either, the middle is the median, and all rows that this network explains have a say.
 
     >>> import numpy as np
     >>> from anmin.losses import Huber
-    >>> Huber(delta=1.0).value(np.array([[0.5], [3.0]]), np.zeros((2, 1))).ravel()
-    array([0.25, 5.  ])
+    >>> Huber(delta=1.0, far=9.0).value(np.array([[0.5], [3.0], [99.0]]), np.zeros((3, 1))).ravel()
+    array([0.25, 5.  , 0.  ])
     """
 
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "mean Huber loss"
     bounded: ClassVar[bool] = True
     delta: float | None = None
+    far: float = inf
+    middle: tuple[float, ...] = (0.0,)
 
     @property
     def bend(self) -> float:
-        if self.delta is None or not self.delta > 0:
-            raise ValueError(f"delta must be a positive number; got {self.delta!r}.")
+        if self.delta is None or not min(self.delta, self.far) > 0:
+            raise ValueError(f"delta and far must be positive numbers; got {self}.")
         return self.delta
+
+    def heard(self, y: Array) -> Array:
+        return abs(y - like(y, self.middle)) <= self.far
 
     def value(self, y: Array, f: Array) -> Array:
         size = abs(y - f)
         inner = library(f).clip(size, None, self.bend)
-        return inner * (2 * size - inner)
+        return self.heard(y) * (inner * (2 * size - inner))
 
     def slope(self, y: Array, f: Array) -> Array:
-        return -2 * library(f).clip(y - f, -self.bend, self.bend)
+        return self.heard(y) * (-2 * library(f).clip(y - f, -self.bend, self.bend))
 
     def curvature(self, y: Array, f: Array) -> Array:
-        return 2 * self.bend / library(f).clip(abs(y - f), self.bend, None)
+        return self.heard(y) * (2 * self.bend / library(f).clip(abs(y - f), self.bend, None))
 
     def start(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return np.array([weighted_quantile(v, w, 0.5) for v in y.T])
