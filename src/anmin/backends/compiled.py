@@ -7,7 +7,9 @@ backend hands each thread its share of the rows or of the tables.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +22,8 @@ def kernels() -> SimpleNamespace | None:
     except ImportError:
         return None
     loops = (
-        row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, sum_hinges, place,
-        add_columns, sum_columns,
+        row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, collect_hinges,
+        spread_hinges, place, add_columns, sum_columns,
     )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
@@ -29,6 +31,12 @@ def kernels() -> SimpleNamespace | None:
     except RuntimeError:  # neither the package's folder nor the user's can be written to
         compiled = [njit(**how)(loop) for loop in loops]
     return SimpleNamespace(**{loop.__name__: loop for loop in compiled})
+
+
+@cache
+def fused() -> Any:
+    """Whole passes over rows, compiled; None where numba is not installed."""
+    return None if kernels() is None else import_module("anmin.backends.fused")
 
 
 def row_pairs(X, out):  # type: ignore[no-untyped-def]
@@ -143,10 +151,9 @@ def add_hinges(P, root, place, part, first, T):  # type: ignore[no-untyped-def]
                     row[a] += r * (p[0, a] + e * p[1, a])
 
 
-def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped-def]
-    """The transpose: T[k] += root_i U[i] where place_ij > k, part_ij root_i U[i] where it is k."""
+def collect_hinges(U, root, place, part, first, Z):  # type: ignore[no-untyped-def]
+    """Add root_i U_i to Z[k, 0], and part_ij times that to Z[k, 1], at k = first_j + place_ij."""
     n, h = U.shape
-    Z = np.zeros((T.shape[0], 2, h), T.dtype)
     for start in range(0, n, ROWS):
         stop = min(start + ROWS, n)
         for j in range(place.shape[1]):
@@ -156,11 +163,17 @@ def sum_hinges(U, root, place, part, first, size, T):  # type: ignore[no-untyped
                 for a in range(h):
                     z[0, a] += r * row[a]
                     z[1, a] += f * row[a]
-    T += Z[:, 1]
+
+
+def spread_hinges(Z, first, size):  # type: ignore[no-untyped-def]
+    """The transpose of `add_hinges`: hinge k has Z[k, 1], and Z[l, 0] of all l after it."""
+    T, after = Z[:, 1].copy(), np.zeros(Z.shape[2], Z.dtype)
     for j in range(len(first)):
+        after[:] = 0
         for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
-            T[k] += Z[k + 1, 0]
-            Z[k, 0] += Z[k + 1, 0]
+            after += Z[k + 1, 0]
+            T[k] += after
+    return T
 
 
 def add_columns(P, Xt, first, index, a):  # type: ignore[no-untyped-def]

@@ -22,7 +22,7 @@ from scipy.linalg import eigh, lapack
 
 from anmin import network
 from anmin.backends import pair_tables
-from anmin.backends.compiled import kernels
+from anmin.backends.compiled import fused, kernels
 from anmin.backends.protocol import WIDE, Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
@@ -129,6 +129,14 @@ class NumpyBackend:
 
         return reduce(iadd, self.map_groups(group, n))
 
+    def sum_over_groups(self, part: Callable[[slice], Sum], n: int) -> Sum:
+        """Σ part(rows) over groups of blocks, added in order: for parts that go by blocks."""
+        return reduce(iadd, self.map_groups(part, n))
+
+    def fused(self, X: Any) -> Any:
+        module = fused()
+        return None if module is None else module.FusedRows.of(X)
+
     def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
         """group(rows) for each group of blocks, computed in parallel, yielded in order."""
         size = self.group
@@ -150,6 +158,10 @@ class NumpyBackend:
                 part(slice(start, min(start + BLOCK, rows.stop)))
 
         for _ in self.map_groups(group, n):
+            pass
+
+    def each_group(self, part: Callable[[slice], None], n: int) -> None:
+        for _ in self.map_groups(part, n):
             pass
 
     def each_share(self, part: Callable[[slice], None], n: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,15 @@ class Backend(Protocol):
     def where(self, test: Array, yes: Array | float, no: Array | float) -> Array: ...
 
     # ---- rows -----------------------------------------------------------------------------
+
+    def fused(self, X: Any) -> Any:
+        """X as compiled passes over whole groups of blocks see it; None where there are none."""
+
+    def each_group(self, part: Callable[[slice], None], n: int) -> None:
+        """part(rows) for each group of blocks."""
+
+    def sum_over_groups(self, part: Callable[[slice], Sum], n: int) -> Sum:
+        """Σ part(rows) over the groups, in order."""
 
     def sum_over_blocks(self, part: Callable[[slice], Sum], n: int) -> Sum:
         """Σ part(rows) over consecutive blocks of rows, in their order."""

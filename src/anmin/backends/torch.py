@@ -85,6 +85,15 @@ class TorchBackend:
 
     # ---- rows -----------------------------------------------------------------------------
 
+    def fused(self, X: torch.Tensor) -> None:  # noqa: ARG002
+        return None
+
+    def each_group(self, part: Callable[[slice], None], n: int) -> None:
+        part(slice(0, n))
+
+    def sum_over_groups(self, part: Callable[[slice], Sum], n: int) -> Sum:
+        return part(slice(0, n))
+
     def sum_over_blocks(self, part: Callable[[slice], Sum], n: int) -> Sum:
         """part(all rows): a GPU is filled by one call."""
         return part(slice(0, n))

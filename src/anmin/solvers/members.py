@@ -27,7 +27,6 @@ from anmin.status import Status
 
 T = TypeVar("T")
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
-LEADS = 0.5  # share from which the networks of a view are worth relocations
 
 
 @dataclass(slots=True)
@@ -136,10 +135,7 @@ def refined(
         if n_networks < len(starts):
             starts = yield from refit(starts, start.rng, n_networks)
         weights += [float(shares.networks[k]) / len(starts)] * len(starts)
-        view = paths[k].view
-        if shares.networks[k] < LEADS:
-            view = replace(view, relocations=0)
-        networks += [(here, point, view) for here, point in starts]
+        networks += [(here, point, paths[k].view) for here, point in starts]
     walks = []
     for place, (here, point, view) in enumerate(networks):
         begin = replace(start.apart(), point=point, view=view)

@@ -33,6 +33,7 @@ from anmin.sums.output import (
 )
 
 EVENINGS, SETTLED = 8, 1e-5
+WORTH_A_THREAD = 1200  # rows of a network
 FEW_UNKNOWNS = 250  # of a system that is cheap to factorise
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
 
@@ -73,9 +74,12 @@ class Problem:
 
     @property
     def side_by_side(self) -> int:
-        """Networks that may be worked on at a time: a core each, where the rows are in memory."""
-        raw = self.source.raw
-        return 1 if raw.streamed or raw.remote else self.backend.side_by_side
+        """Networks that may be worked on at a time: a core each, where the rows are in memory.
+
+        Of few rows a thread would mostly wait for the others to let go of the interpreter.
+        """
+        raw, few = self.source.raw, len(self.source) < WORTH_A_THREAD
+        return 1 if raw.streamed or raw.remote or few else self.backend.side_by_side
 
     @property
     def backend(self) -> Backend:

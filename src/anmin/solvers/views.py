@@ -70,21 +70,21 @@ def encoded_views(
     """The view through an encoding that was given; else those that compete.
 
     They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
-    With hinges relocations gain nothing.
+    Averaged networks gain little by relocations.
     """
     n = len(source)
     most = min(n, within(ENCODED, source.shape[1]))
     rows = source.raw.gather(draw(n, most, rng)).chunk
 
-    def view(encoding: Encoding, relocations: int, power: float = 1.0) -> View:
+    def view(encoding: Encoding, relocations: int = 0, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
         return View(scaling, encoding.inputs, power, 0.0, 0.05, relocations, STEPS, LAST, LAST_TOL)
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]
     hinged = Encoding.fit(rows.X, rows.w, HINGES if rows.width[0] <= WIDE else 0)
-    views = [view(hinged.without_hinges(), relocations=2)]
+    views = [view(hinged.without_hinges())]
     if len(hinged.column):
-        mild = view(hinged, relocations=0, power=0.5)
+        mild = view(hinged, power=0.5)
         views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.1)]
     return views

@@ -149,7 +149,9 @@ class HingedColumns:
         out = np.zeros((X.shape[1], U.shape[1]), dtype=dtype)
         own, H = out[: X.D.shape[1]], out[X.D.shape[1] :]
         np.matmul(X.D.T, U, out=own)
-        compiled.sum_hinges(U, X.D[:, 0], X.place, X.part, hinges.first, hinges.size, H)
+        Z = np.zeros((len(H), 2, U.shape[1]), dtype=dtype)
+        compiled.collect_hinges(U, X.D[:, 0], X.place, X.part, hinges.first, Z)
+        H += compiled.spread_hinges(Z, hinges.first, hinges.size)
         H -= mean[:, None] * own[0]
         H /= scale
         return out[:, 0] if flat else out

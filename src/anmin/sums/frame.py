@@ -9,6 +9,8 @@ With U = (G∘XV)L how the outputs change along V, and Q an orthonormal frame of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from anmin.backends import Array, Backend
 from anmin.sources.batch import Batch
@@ -38,6 +40,11 @@ class Frame:
         def compute() -> tuple[Array, Array]:
             h = self.A.shape[1]
             G, Q = backend.empty(len(batch), h), backend.empty(len(batch), h + 1)
+            if (rows := self.fused(backend, batch)) is not None:
+                A = rows.weights(self.A)
+                part_of = partial(rows.fire, A=A, slope=self.slope, root=self.root, G=G, Q=Q)
+                backend.each_group(part_of, len(batch))
+                return G, Q
 
             def part(rows: slice) -> None:
                 X = batch.X[rows]
@@ -53,6 +60,10 @@ class Frame:
 
         return batch.once("frame", self, compute)
 
+    def fused(self, backend: Backend, batch: Batch) -> Any:
+        """The rows as compiled passes see them, where these know all that is asked for."""
+        return backend.fused(batch.X) if self.at is None and self.root is not None else None
+
     def weights(self, backend: Backend, batch: Batch) -> Array | None:
         """Of every output of every row, where the loss has them: (n, q)."""
         at = self.at
@@ -60,16 +71,19 @@ class Frame:
             return None
         return batch.once("weights", self, lambda: entry_weights(backend, batch, at))
 
-    def change(self, backend: Backend, batch: Batch, V: Array) -> Array:
+    def change(self, backend: Backend, batch: Batch, V: Array) -> tuple[Array, Array | None]:
         """(G ∘ XV) L: how the outputs change along V, the output layer held: (n, r).
 
-        Times the weights, where there are any.
+        Times the weights, where there are any. Also what Q has of it, where that is known.
         """
 
-        def compute() -> Array:
-            G, _ = self.on(backend, batch)
+        def compute() -> tuple[Array, Array | None]:
+            G, Q = self.on(backend, batch)
             weights = self.weights(backend, batch)
             U = backend.empty(len(batch), self.L.shape[1])
+            if (rows := self.fused(backend, batch)) is not None:
+                part_of = partial(rows.change, V=rows.weights(V), G=G, L=self.L, Q=Q, U=U)
+                return U, backend.sum_over_groups(part_of, len(batch))
 
             def part(rows: slice) -> None:
                 P = batch.X[rows] @ V
@@ -77,7 +91,7 @@ class Frame:
                 U[rows] = P @ self.L if weights is None else weights[rows] * (P @ self.L)
 
             backend.each_block(part, len(batch))
-            return U
+            return U, None
 
         return batch.once("change", V, compute)
 
@@ -120,7 +134,9 @@ class ExplainedPass:
     V: Array
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
-        U = self.frame.change(backend, batch, self.V)
+        U, known = self.frame.change(backend, batch, self.V)
+        if known is not None:
+            return known * 1  # sums are added to it
         _, Q = self.frame.on(backend, batch)
         return backend.sum_over_blocks(lambda rows: Q[rows].T @ U[rows], len(batch))
 
@@ -134,11 +150,15 @@ class ProductPass:
     explained: Array | None  # QᵀU
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
-        U = self.frame.change(backend, batch, self.V)
+        U, _ = self.frame.change(backend, batch, self.V)
         G, Q = self.frame.on(backend, batch)
         weights = self.frame.weights(backend, batch)
         Lt = self.frame.L.T  # (r, h)
         column = len(Lt) == 1  # then it can wait until the sum is formed
+        if (fused := self.frame.fused(backend, batch)) is not None:
+            part_of = partial(fused.back, G=G, Q=Q, E=self.explained, U=U, Lt=Lt)
+            total = backend.sum_over_groups(part_of, len(batch))
+            return total * Lt if column else total
 
         def part(rows: slice) -> Array:
             left = U[rows]

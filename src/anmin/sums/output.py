@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 from anmin.backends import Array, Backend
@@ -187,6 +188,10 @@ class GradientPass(NetworkPass):
     def __call__(self, backend: Backend, batch: Batch) -> Array:
         at = self.cast(backend.asarray)
         Bt = at.W[:-1].T
+        if at.objective.least_squares and (rows := backend.fused(batch.X)) is not None:
+            A = rows.weights(at.A)
+            part_of = partial(rows.descent, A=A, Y=batch.Y, W=at.W, slope=at.slope)
+            return backend.sum_over_groups(part_of, len(batch))
 
         def part(rows: slice) -> Array:
             X, Y = batch.X[rows], batch.Y[rows]
