@@ -81,7 +81,8 @@ def test_values_not_known_and_gaps_are_predicted_as_floats_and_whole_numbers_are
     new = pd.DataFrame({"person": [3.0, 3.5, 77.0, np.nan], "age": [30, 30, 30, 30]})
     said = model.predict(new)
     assert np.isfinite(said).all()
-    assert said[0] == model.predict(frame[:1].assign(person=3, age=30))[0]
+    alone = model.predict(frame[:1].assign(person=3, age=30))[0]
+    assert said[0] == pytest.approx(alone, rel=1e-12)  # products of one row round differently
     model.save(tmp_path / "m.anmin")
     np.testing.assert_array_equal(load_model(tmp_path / "m.anmin").predict(new), said)
 

@@ -74,8 +74,7 @@ class Descent:
         problem = self.problem.near(point)
         g, free = problem.downhill(point.A, point.W, gradient(problem, point))
         one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
-        rows = FORMED if self.rough else 0
-        dense = one and problem.forms_matrix(point.A.shape[1], DENSE, rows)
+        dense = one and problem.forms_matrix(point.A.shape[1], DENSE, self.rough * FORMED)
         tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)
