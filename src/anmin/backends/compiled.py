@@ -33,7 +33,6 @@ def kernels() -> SimpleNamespace | None:
     return SimpleNamespace(**{loop.__name__: loop for loop in compiled})
 
 
-@cache
 def fused() -> Any:
     """Whole passes over rows, compiled; None where numba is not installed."""
     return None if kernels() is None else import_module("anmin.backends.fused")
