@@ -64,14 +64,15 @@ def error_against_seconds(dots: dict[str, tuple[float, float, bool]], path: str)
         axis.scatter(seconds, error, s=60, color=color, facecolor=face, zorder=3)
         label = f"anmin ({name})" if name in OURS else name
         label += "" if everywhere else ", some sets"
-        axis.annotate(label, (seconds, error), (7, 4), textcoords="offset points", fontsize=9)
+        beside = (7, -13) if name in OURS else (7, 4)  # two dots may be near each other
+        axis.annotate(label, (seconds, error), beside, textcoords="offset points", fontsize=9)
     axis.set(
         xscale="log",
         yscale="log",
         xlabel="seconds a fit, geometric mean over sets",
         ylabel="test RMSE over the best of the set",
     )
-    axis.margins(x=0.25)
+    axis.margins(x=0.3, y=0.1)
     axis.yaxis.set_major_formatter("{x:.2f}")
     axis.yaxis.set_minor_formatter("{x:.2f}")
     axis.grid(alpha=0.25, which="both")
