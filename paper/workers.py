@@ -54,10 +54,9 @@ def workers(plan: Plan, jobs: int) -> Iterator[Each]:
         with single_threaded_children():
             yield each
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
         for child in set(active_children()) - known:
             child.terminate()
-            child.join()
+        pool.shutdown(cancel_futures=True)  # it joins them, and nobody else does at the same time
 
 
 def attempt(plan: Plan, task: Task) -> Record | Exception:

@@ -48,12 +48,11 @@ def test_the_data_are_the_papers(paper_data, name, shape):
     assert y.shape == shape[:1]
 
 
-@pytest.mark.parametrize(
-    ("name", "run", "bar"),
-    [("sdf", 0, 5.5), ("sdf", 1, 5.5), ("abalone", 0, 4.1), ("abalone", 1, 4.1)],
-)
-def test_training_error(paper_data, name, run, bar):
-    train, test = train_and_test_error(paper_data, name, run)
+@pytest.mark.parametrize(("name", "runs", "bar"), [("sdf", 10, 4.2), ("abalone", 2, 4.1)])
+def test_training_error(paper_data, name, runs, bar):
+    """In the mean: rounding decides between minima, and differs from machine to machine."""
+    errors = [train_and_test_error(paper_data, name, run) for run in range(runs)]
+    train, test = np.mean(errors, axis=0)
     assert train < bar
     assert test < 1.7 * train
 

@@ -78,7 +78,7 @@ def few_points():
 @pytest.fixture(scope="module")
 def cat(few_points):
     outline = outline_boundary(draw_shape(80))
-    return outline, fit_shape(outline, [6, 12])
+    return outline, fit_shape(outline, [6, 24])
 
 
 def test_a_page_holds_the_networks_and_the_original(cat):
