@@ -47,7 +47,13 @@ class FusedRows:
 
     @classmethod
     def of(cls, X: Any) -> FusedRows | None:
-        """Those of a matrix or of hinged rows; None for rows of another kind."""
+        """Those of a matrix or of hinged rows; None for rows of another kind.
+
+        Only in single precision: what is exact is rare, and loops for it would take as long again
+        to compile.
+        """
+        if getattr(X, "dtype", None) != np.float32:
+            return None
         if hasattr(X, "hinges"):
             mean, scale = X.hinges.columns(X.dtype)
             return cls(X.D, X.place, X.part, X.hinges.first, X.hinges.size, mean, scale)
