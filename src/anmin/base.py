@@ -21,7 +21,7 @@ from anmin.backends import get_backend
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
 from anmin.compact import Compacts
-from anmin.encoding import Encoding
+from anmin.encoding import MOST_COLUMNS, Encoding
 from anmin.engine import Budget, Engine
 from anmin.export import Exports
 from anmin.history import Fit, warn_of
@@ -173,7 +173,8 @@ class BaseANMIN(
         if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize and self.connections is None else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance, trees=trees)]
-        views = encoded_views(problem.source, encoding, rng)
+        most = MOST_COLUMNS if problem.objective.least_squares else MOST_COLUMNS // 2
+        views = encoded_views(problem.source, encoding, rng, most)
         return views if trees is None else with_trees(views, problem, trees, rng)
 
     def _plan(self, solver: Solver, rows: RawSource) -> tuple[int, str | Encoding | None]:

@@ -30,8 +30,10 @@ class Encoding:
     high: np.ndarray  # (m,)
 
     @classmethod
-    def fit(cls, X: np.ndarray, weight: np.ndarray | None, hinges: int) -> Encoding:
-        """For rows X (n, d), with up to so many hinges an input.
+    def fit(
+        cls, X: np.ndarray, weight: np.ndarray | None, hinges: int, most: int = MOST_COLUMNS
+    ) -> Encoding:
+        """For rows X (n, d), with up to so many hinges an input, and about `most` in all.
 
         >>> import numpy as np
         >>> from anmin.encoding import Encoding
@@ -40,7 +42,7 @@ class Encoding:
         array([[1. , 0.5, 0. ]])
         """
         d = X.shape[1]
-        hinges = min(hinges, max(2, MOST_COLUMNS // d)) if hinges else 0
+        hinges = min(hinges, max(2, most // d)) if hinges else 0
         levels = np.linspace(0, 1, hinges + 1)
         centre, scale, knots = np.empty(d), np.empty(d), []
         for j in range(d):

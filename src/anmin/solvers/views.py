@@ -20,7 +20,7 @@ from math import inf
 import numpy as np
 
 from anmin.backends import WIDE
-from anmin.encoding import Encoding
+from anmin.encoding import MOST_COLUMNS, Encoding
 from anmin.sources import Scaling, Source
 from anmin.sources.chunk import within
 from anmin.sources.draws import draw
@@ -65,7 +65,7 @@ def relative(v: np.ndarray) -> np.ndarray:
 
 
 def encoded_views(
-    source: Source, encoding: Encoding | str, rng: np.random.RandomState
+    source: Source, encoding: Encoding | str, rng: np.random.RandomState, most: int = MOST_COLUMNS
 ) -> list[View]:  # fmt: skip
     """The view through an encoding that was given; else those that compete.
 
@@ -82,7 +82,7 @@ def encoded_views(
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]
-    hinged = Encoding.fit(rows.X, rows.w, HINGES if rows.width[0] <= WIDE else 0)
+    hinged = Encoding.fit(rows.X, rows.w, HINGES if rows.width[0] <= WIDE else 0, most)
     views = [view(hinged.without_hinges())]
     if len(hinged.column):
         mild = view(hinged, power=0.5)
