@@ -86,8 +86,7 @@ class BaseANMIN(
         warm_start: bool = False, random_state: Any = None, n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:  # fmt: skip
-        self.n_hidden = n_hidden
-        self.slope = slope
+        self.n_hidden, self.slope = n_hidden, slope
         self.lam = lam
         self.solver = solver
         self.max_iter, self.max_time = max_iter, max_time
@@ -173,7 +172,7 @@ class BaseANMIN(
         if not self.standardize or encoding is None:
             relevance = 1.0 if self.standardize and self.connections is None else 0.0
             return [View(scaling, np.arange(scaling.n_inputs), relevance, trees=trees)]
-        most = MOST_COLUMNS if problem.objective.least_squares else MOST_COLUMNS // 2
+        most = MOST_COLUMNS // (1 if problem.objective.least_squares else 2)
         views = encoded_views(problem.source, encoding, rng, most)
         return views if trees is None else with_trees(views, problem, trees, rng)
 
