@@ -74,7 +74,9 @@ def with_networks(
     if not paths:
         return (yield from nothing(solver, problem, start, cut))
     doubt = cut is None and start.A is None  # a path that was cut says too little of its networks
-    shares = weigh(problem, paths, parts, search.n_networks == 1, doubt)
+    dear = not problem.objective.least_squares  # a matrix of all columns for each output
+    plain = search.views[0] if dear else paths[0].view
+    shares = weigh(problem, paths, parts, search.n_networks == 1, doubt, plain)
     lead = paths[int(shares.networks.argmax())]
     ended = yield from refined(solver, problem, paths, shares, start, search.n_networks)
     status, found = cut or ended.status, ended.members
@@ -82,7 +84,7 @@ def with_networks(
         return Conclusion(status, path=lead.steps(), path_cut=cut is not None)
     chosen = replace(problem, lam=lead.first / FACTOR**lead.best)
     units = start.h if search.n_networks == 1 else inf
-    whole, network = average(chosen, found, shares, lead.view, units)
+    whole, network = average(chosen, found, shares, plain if dear else lead.view, units)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
     path_steps, networks = lead.steps(), max(len(found), 1)
@@ -181,13 +183,13 @@ def useful(
 
 def weigh(
     problem: Problem, paths: list[ViewPath], parts: list[HeldOutPart], alone: bool = False,
-    doubt: bool = True,
+    doubt: bool = True, plain: View | None = None,
 ) -> Shares:  # fmt: skip
     """Shares with the least loss on the rows that are held out in turn.
 
     Where one model is to stand alone, the best of them has it all.
     """
-    plain, widest = paths[0].view, max((path.view for path in paths), key=columns)
+    plain, widest = plain or paths[0].view, max((path.view for path in paths), key=columns)
     judged: list[HeldOut] = []
     raw = 0.0
     for k, part in enumerate(parts):
