@@ -7,7 +7,7 @@ from anmin.backends import NumpyBackend
 from anmin.encoding import Encoding
 from anmin.sources import ArraySource, Scaling
 from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
-from anmin.sums.output import GradientPass
+from anmin.sums.output import GradientPass, OutputPass
 
 pytest.importorskip("numba")
 TOLERANCE = 2e-4
@@ -30,9 +30,11 @@ def passes(rows, q, slope, h=7):
     )
     frame = Frame(A, slope, root, be.asarray(W[:-1]))
     explained = rows.reduce(ExplainedPass(frame, V))
+    output = rows.reduce(OutputPass(A, slope, rough=True))
     return [
         rows.reduce(FiringPass(frame, None)).GtG, explained,
         rows.reduce(ProductPass(frame, V, explained)), rows.reduce(GradientPass(A, W, slope)),
+        output.StS, output.StY, np.array([output.n, output.YtY]),
     ]  # fmt: skip
 
 

@@ -102,6 +102,12 @@ class FusedRows:
         descent(*self.at(rows), *A, Y[rows], W, slope, *total)
         return self.columns(*total)
 
+    def output(
+        self, rows: slice, A: Weights, Y: np.ndarray, slope: float
+    ) -> tuple[float, np.ndarray, np.ndarray, float]:
+        """n, SᵀS, SᵀY and tr YᵀY with S = [σ(XA), √w], summed in double precision."""
+        return output(*self.at(rows), *A, Y[rows], slope)
+
     def sums(self, h: int) -> tuple[np.ndarray, np.ndarray]:
         """Where Xᵀ U is summed up, for U of h columns."""
         D = self.D
@@ -206,3 +212,26 @@ def descent(D, place, part, first, V, T, Y, W, slope, out, Z):  # type: ignore[n
             for j in range(h):
                 M[i, j] *= one if P[i, j] > 0 else off
         add_back(D[start:stop], place[start:stop], part[start:stop], first, M[:k], out, Z)
+
+
+@loop
+def output(D, place, part, first, V, T, Y, slope):  # type: ignore[no-untyped-def]
+    """n, SᵀS, SᵀY and tr YᵀY with S = [σ(X V), √w], the products and sums in double precision."""
+    n, h = len(D), V.shape[1]
+    P, S = np.empty((BLOCK, h), D.dtype), np.empty((BLOCK, h + 1))
+    StS, StY, YtY = np.zeros((h + 1, h + 1)), np.zeros((h + 1, Y.shape[1])), 0.0
+    off = D.dtype.type(slope)
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        k = stop - start
+        units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
+        for i in range(k):
+            for j in range(h):
+                x = P[i, j]
+                S[i, j] = x if x > 0 else off * x
+            S[i, h] = D[start + i, 0]
+        StS += np.dot(S[:k].T, S[:k])
+        R = Y[start:stop].astype(np.float64)
+        StY += np.dot(S[:k].T, R)
+        YtY += (R * R).sum()
+    return StS[h, h], StS, StY, YtY
