@@ -24,8 +24,8 @@ from anmin.sources.support import Support
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 ROUGH = 4000  # on the penalty path, and from its end
+SMALL = 400  # rows up to which curvature is in full precision, but for a rough look
 FORMED = 20  # rows an unknown from which the matrix of curvature is formed there
-SMALL = 400  # rows up to which curvature is in full precision: it costs little there
 FACTOR = 3.0  # between neighbouring dampings
 TRIES = 6  # dampings that may improve on each other in a step: cheap where H is formed
 LEAST, MOST = 1e-9, 1e12  # damping
@@ -41,12 +41,12 @@ class Descent:
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
         if rough:
             enough = min(enough, ROUGH)
-        fast = problem.backend.single()
-        whole = n <= 1.5 * enough
-        if not whole:
-            source = problem.source.take(draw(n, enough, rng), fast)
+        fast, whole = problem.backend.single(), n <= 1.5 * enough
+        if whole:
+            exact = n <= SMALL and not rough
+            source = problem.source.using(problem.backend if exact else fast)
         else:
-            source = problem.source.using(problem.backend if n <= SMALL else fast)
+            source = problem.source.take(draw(n, enough, rng), fast)
         self.problem, self.rows = problem, CurvatureRows(source, whole)
         self.rough = rough
         self.known: tuple[Array, Array] | None = None

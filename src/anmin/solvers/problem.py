@@ -34,7 +34,7 @@ from anmin.sums.output import (
 
 EVENINGS, SETTLED = 8, 1e-5
 WORTH_A_THREAD = 1200  # rows of a network
-FEW_UNKNOWNS = 500  # of a system that is cheap to factorise
+FEW_UNKNOWNS = 300  # of a system that is cheap to factorise
 CANCELLED = 1e-8  # of YᵀY: below this a loss formed as a difference of sums has lost its digits
 
 
