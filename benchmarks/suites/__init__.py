@@ -34,6 +34,7 @@ SUITES = {
     "seeds": "seeds:seeds",
     "compact": "compact:compact",
     "syrk": "speed:syrk",
+    "product": "speed:product",
     "growth": "speed:growth",
     "scaling": "speed:scaling",
     "gpu": "gpu:gpu",
