@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from benchmarks.cases import folder
 from benchmarks.record import Record, SkippedError, Stopwatch
 from benchmarks.rivals.frames import MODELS, text_columns
-from benchmarks.runner import say
+from benchmarks.runner import say, stamp
 from benchmarks.suites import Settings
 from benchmarks.table import geometric_mean, mean, select, show
 
@@ -37,8 +37,9 @@ def mixed(settings: Settings) -> None:
             if fold >= (settings.seeds or FOLDS) or (settings.quick and fold):
                 break
             for name in methods:
-                record: Record = {"case": case, "method": name, "seed": fold}
-                settings.results.add(record | run(name, frame, y, (train, test), fold))
+                record: Record = {"case": case, "method": name, "seed": fold} | stamp(name in OURS)
+                if not settings.results.known(**record, skipped=None):
+                    settings.results.add(record | run(name, frame, y, (train, test), fold))
     summary(settings.results.records, methods)
 
 
