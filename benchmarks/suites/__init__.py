@@ -46,6 +46,7 @@ SUITES = {
     "memory": "size:memory",
     "kill": "kill:kill",
     "seconds": "seconds:seconds",
+    "promise": "promise:promise",
     "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
     "monotone": "monotone:monotone",

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -31,6 +30,7 @@ from anmin.inspect.report import SQUARES, Report, report_on
 from anmin.losses import Loss, bound
 from anmin.monotone import constrained
 from anmin.rows import TableRows
+from anmin.short_time import affordable, ending
 from anmin.solvers import Problem, Search, Solver, Start, hold_out, solve, solver_object
 from anmin.solvers.connections import Connections
 from anmin.solvers.path import FEW, FOLDS
@@ -87,16 +87,13 @@ class BaseANMIN(
         verbose: int = 0,
     ) -> None:  # fmt: skip
         self.n_hidden, self.slope = n_hidden, slope
-        self.lam = lam
-        self.solver = solver
+        self.lam, self.solver = lam, solver
         self.max_iter, self.max_time = max_iter, max_time
-        self.init = init
-        self.standardize = standardize
+        self.init, self.standardize = init, standardize
         self.n_networks, self.encoding = n_networks, encoding
         self.connections = connections
         self.categorical_features, self.monotonic_cst = categorical_features, monotonic_cst
-        self.early_stopping = early_stopping
-        self.cv = cv
+        self.early_stopping, self.cv = early_stopping, cv
         self.device = device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
@@ -109,13 +106,15 @@ class BaseANMIN(
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
+        h, own = self._size(solver, rows), groups is None and not checks.is_splitter(self.cv)
+        rows = affordable(rows, h, self.max_time) if own and self._chooses(solver) else rows
         networks, encoding = self._plan(solver, rows)
-        budget, h = self._budget(solver, networks), self._size(solver, rows)
+        budget = self._budget(solver, networks, rows, h)
         search = self._search(solver, rows, X, y, weight, groups)
         search = replace(search, n_networks=networks, max_iter=budget.max_iter)
         if self._wants_intervals():
-            one = networks == 1 and encoding is None
-            check_size(rows.width[0] + 1, h * networks, rows.width[1], one)
+            alone = networks == 1 and encoding is None
+            check_size(rows.width[0] + 1, h * networks, rows.width[1], alone)
         if self._loss is not None and not solver.any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         trees = tree_start(self.init, rows.width[0]) if checks.from_trees(self.init) else None
@@ -283,22 +282,23 @@ class BaseANMIN(
             if cv is not None or not (self._chooses(solver) or self.early_stopping):
                 raise ValueError(NO_USE)
             return replace(search, splits=[(np.arange(n), Beside())])
-        if groups is not None and (cv is None or isinstance(cv, Real)):
+        if groups is not None and not checks.is_splitter(cv):
             folds = max(FOLDS if n < FEW else 1, self._plan(solver, rows)[0], solver.n_init)
             cv = checks.group_splits(cv, groups, folds)
-        if cv is None or isinstance(cv, Real):
+        if not checks.is_splitter(cv):
             return replace(search, **checks.held_out(cv))
         if rows.streamed:  # a splitter sees numbers of rows
             X, y = np.empty((n, 0)), None
         return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
-    def _budget(self, solver: Solver, networks: int) -> Budget:
-        max_iter, max_time = self.max_iter, self.max_time
+    def _budget(self, solver: Solver, networks: int, rows: RawSource, h: int) -> Budget:
+        most, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
-        if max_iter is not None:
-            return Budget(checks.whole_number("max_iter", max_iter, least=0), max_time)
-        return Budget(networks * solver.default_max_iter(max_time), max_time)
+            max_time -= ending(rows, h, max_time)
+        if most is not None:
+            return Budget(checks.whole_number("max_iter", most, 0), max_time, started=self._began)
+        return Budget(networks * solver.default_max_iter(max_time), max_time, started=self._began)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         d, q = rows.width

@@ -166,6 +166,11 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def is_splitter(cv: Any) -> bool:
+    """Whether cv says which rows are held out, and not only how many."""
+    return cv is not None and not isinstance(cv, Real)
+
+
 def held_out(cv: Any) -> dict[str, Any]:
     """How many parts are held out in turn, or which share of the rows."""
     if cv is None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from anmin.checkpoint import Checkpoint
     from anmin.solvers.problem import Point, Problem
 
+LATE = 0.05  # of the budget by which a step may be late
+
 # What a solver may tell of a visit, and which of `Units` it is in.
 FACTS = {
     "frozen_loss": "loss",
@@ -57,6 +59,24 @@ class Budget:
         time = 0.0 if self.max_time is None else share(seconds, self.max_time)
         turns = share(self.iterations, self.max_iter)
         return (turns, Status.OUT_OF_ITERATIONS) if turns >= time else (time, Status.OUT_OF_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The seconds of the last step, and the rows that it was on."""
+
+    seconds: float = 0.0
+    rows: int = 0
+
+    def late(self, move: Move, max_time: float | None) -> float:
+        """How much longer than a small share of the budget the next step is likely to take.
+
+        One on more rows than the last takes longer, though not by all of the ratio.
+        """
+        if max_time is None or not self.rows:
+            return 0.0
+        more = max(1.0, 0.5 * len(move.problem.source) / self.rows)
+        return max(0.0, more * self.seconds - LATE * max_time)
 
 
 def share(part: float, whole: float) -> float:
@@ -118,6 +138,7 @@ class Engine:
         self.lowest: Best | None = None  # by the loss, on all rows
         self.best: Best | None = None  # the same, or by the held-out error where there is one
         self.rough: Best | None = None  # on a part or a sample of the rows
+        self.pace = Pace()
         self.path_steps = 0
         self.judged: list[Step] = []  # networks of the path, on rows held out
         self.told: Problem | None = None  # what the network that listeners hear of belongs to
@@ -168,9 +189,12 @@ class Engine:
         if self.log is not None and (known := self.log.recall(move)) is not None:
             self.budget.started = perf_counter() - known[1]
             return known
-        used, status = self.budget.used(self.budget.seconds)
+        begun = self.budget.seconds
+        used, status = self.budget.used(begun + self.pace.late(move, self.budget.max_time))
         outcome = status if move.kind == "step" and used >= move.stage.until else move.make()
         seconds = self.budget.seconds
+        if move.kind == "step" and isinstance(outcome, Visit):
+            self.pace = Pace(seconds - begun, len(move.problem.source))
         if self.log is not None and outcome is not None:
             self.log.write(move, outcome, seconds)
         return outcome, seconds

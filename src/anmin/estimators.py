@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -130,7 +129,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         self, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None = None, groups: Any = None
     ) -> ANMINRegressor:
         """Fit the rows, or most of them where others are kept apart for intervals or a shift."""
-        own = self.cv is None or isinstance(self.cv, Real)
+        own = not checks.is_splitter(self.cv)
         own, conformal = (
             own and groups is None and rows.judge is None,
             self.intervals == "conformal",

@@ -42,7 +42,8 @@ PARAMETERS = """
         Iterations: 30 for "anmin"; damped steps for "varpro", 1,000 a network, or no limit with
         `max_time`.
     max_time : float, default=None
-        Seconds after which the best network so far is returned.
+        Seconds after which the best network so far is returned, at most a tenth and 0.2 s late.
+        Where it is short for the rows, lam="auto" is fitted to a sample of them, with a warning.
     init : "random", "trees", a fitted ensemble of trees, or array, default="random"
         An array (n_features + 1, n_hidden) is the first hidden layer, in standardised inputs,
         biases in row 0. "trees" grows small boosted trees, and takes thresholds and rules from

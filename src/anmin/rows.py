@@ -5,6 +5,7 @@ What a table needs beyond numbers is in the estimator's `_columns`, None for pla
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ class TableRows:
     def _note_source(self, rows: RawSource) -> None:
         """What scikit-learn notes of X, and how many rows were left out."""
         model: Any = self
+        model._began = perf_counter()
         self._columns = rows.fit_columns(model.categorical_features)
         self.n_features_in_, self.n_skipped_ = rows.width[0], rows.n_skipped_
         if self._columns is not None:
@@ -88,7 +90,11 @@ class TableRows:
 
 
 def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
-    """X as an array of numbers without gaps, or else as a `Table`; and y, checked."""
+    """X as an array of numbers without gaps, or else as a `Table`; and y, checked.
+
+    With it a fit begins, and the clock of `max_time`.
+    """
+    model._began = perf_counter()
     refuse_strange(X)
     table = Table.of(X, model.categorical_features)
     if table is None:
