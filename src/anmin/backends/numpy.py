@@ -61,6 +61,9 @@ class NumpyBackend:
     def room(self) -> int:
         return KEEP
 
+    def batch(self, n: int, most: int) -> int:  # noqa: ARG002
+        return most
+
     @property
     def looks_up(self) -> bool:
         return kernels() is not None

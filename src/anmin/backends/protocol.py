@@ -33,6 +33,9 @@ class Backend(Protocol):
     def room(self) -> int:
         """Bytes of prepared rows that may be kept beside the input."""
 
+    def batch(self, n: int, most: int) -> int:
+        """Rows a batch of n in all, where so many fit; the same whatever the number of devices."""
+
     @property
     def side_by_side(self) -> int:
         """Threads that may use it at a time."""

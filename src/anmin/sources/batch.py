@@ -149,12 +149,17 @@ class Source:
             raise ValueError(f"{self.raw!r} has no rows.")
         return total
 
+    @cached_property
+    def step(self) -> int:
+        """Rows a batch."""
+        return self.backend.batch(len(self), self.batch_size)
+
     def batches(self) -> Iterator[Batch]:
-        if len(self._kept) * self.batch_size >= len(self):
+        if len(self._kept) * self.step >= len(self):
             yield from self._kept.values()
             return
         start = 0
-        for chunk in self.raw.batches(self.batch_size):
+        for chunk in self.raw.batches(self.step):
             if len(chunk):
                 yield self._kept.get(start) or self._new(chunk, start)
             start += len(chunk)
