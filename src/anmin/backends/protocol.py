@@ -30,6 +30,10 @@ class Backend(Protocol):
         """Bytes that a batch and what is computed from it may take."""
 
     @property
+    def scratch(self) -> int:
+        """Numbers of rows that are prepared at a time."""
+
+    @property
     def room(self) -> int:
         """Bytes of prepared rows that may be kept beside the input."""
 

@@ -30,6 +30,10 @@ class TorchBackend:
         return 2**33 if self.device.type == "cuda" else 2**28
 
     @property
+    def scratch(self) -> int:
+        return 2**26 if self.device.type == "cuda" else 2**19
+
+    @property
     def room(self) -> int:
         if self.device.type == "cuda":
             return torch.cuda.mem_get_info(self.device)[0] // 2
