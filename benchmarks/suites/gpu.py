@@ -92,12 +92,12 @@ def shares(settings: Settings) -> None:
             rows.append([case, name, one, several, several / one, found["first"], found["apart"]])
     header = ["case", "method", "seconds", f"in {SHARES} shares", "ratio", "first losses apart",
               "predictions apart"]  # fmt: skip
-    show("Bars: 1.15 times the seconds, the same network to 1e-6", header, rows)
+    show("Bars: 1.15 times the seconds, the same network to the bit", header, rows)
     show_passes(split, 3 if settings.quick else 50)
 
 
 def in_shares(name: str, split: Split, budget: Budget, repeats: int) -> Record:
-    """Median seconds of both, and how far the two are apart: first losses, last predictions."""
+    """Median seconds of both, and how far the two are apart, which should be 0 everywhere."""
     fits: list[list[Fit]] = [
         [method(name)(split, replace(budget, shares=count)) for count in (1, SHARES)]
         for _ in range(repeats + 1)

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from anmin.backends import Array, Backend, library
+
 CLIP = 3.0  # of the robust scale, where a clipped input bends
 FAR = 1e9  # of it, where a clipped input is 3 to the last bit: an export need not go beyond
 MOST_COLUMNS = 1024  # hinges are fewer where the inputs are many
@@ -93,17 +95,24 @@ class Encoding:
         inside = (fine.column[:, None] == self.column) & (start < end)
         return np.where(inside, (end - start) / (self.high - self.low), 0.0)
 
-    def clipped(self, x: np.ndarray, j: slice | np.ndarray) -> np.ndarray:
+    def on(self, backend: Backend) -> Encoding:
+        """The same for arrays of a backend, in full precision."""
+        column, there = backend.integers(self.column), backend.double
+        ends = there(self.low), there(self.high)
+        return Encoding(there(self.centre), there(self.scale), column, *ends)
+
+    def clipped(self, x: Array, j: slice | Array) -> Array:
         """Values of the inputs j, clipped."""
         z = (x - self.centre[j]) / self.scale[j]
-        z /= np.hypot(1, z / CLIP)
+        xp = library(z)
+        z /= xp.hypot(xp.ones_like(z), z / CLIP)
         return z
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """(n, d) → (n, d + m)."""
-        Z = self.clipped(X, slice(None))
-        H = (X[:, self.column] - self.low) / (self.high - self.low)
-        return np.hstack([Z, np.clip(H, 0, 1, out=H)])
+        xp, H = library(X), X[:, self.column] - self.low
+        H /= self.high - self.low
+        return xp.hstack([self.clipped(X, slice(None)), xp.clip(H, 0, 1, out=H)])
 
 
 def distinct(x: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

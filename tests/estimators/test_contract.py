@@ -48,6 +48,7 @@ def device(request, monkeypatch):
 
     def pick(name, dtype="auto", threads=None):
         if name.endswith(TWICE):
+            monkeypatch.setattr("anmin.backends.torch.PIECE", 150)
             return SeveralDevices([pick(name.split()[0], dtype) for _ in range(2)])
         if name != "torch-cpu":
             return get_backend(name, dtype, threads)

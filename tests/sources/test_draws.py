@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+from anmin.backends.compiled import kernels
 from anmin.sources.chunk import Chunk
-from anmin.sources.draws import TABLE, Chosen, Fold, Groups, draw, keys
+from anmin.sources.draws import (
+    TABLE,
+    Chosen,
+    Fold,
+    Groups,
+    draw,
+    keys,
+    mixed,
+    row_and_input_keys,
+)
 from anmin.sources.raw import ArrayRows
 
 
@@ -65,6 +76,46 @@ def test_rows_are_equal_where_their_keys_are(seed, d, values):
     _, found = np.unique(keys(rows_of(V[:, :d], V[:, d])), return_inverse=True)
     pairs = set(zip(expected.ravel(), found, strict=True))
     assert len(pairs) == expected.max() + 1 == found.max() + 1
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "fortran", "read-only", "wide", "sparse"])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_keys_have_the_same_bits_compiled_or_not(kind, seed, monkeypatch):
+    """And are those of the formula, in which the part of X does not know of Y."""
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(1100, 2500 if kind == "wide" else 5)), 1) * 3.0
+    X[::3] *= -0.0
+    X, Y = X.astype("float32" if kind == "float32" else "float64"), rng.normal(size=(1100, 2))
+    V = np.hstack([X, Y], dtype=float) + 0.0
+    X = np.asfortranarray(X) if kind == "fortran" else csr_array(X) if kind == "sparse" else X
+    if kind == "read-only":
+        X.flags.writeable = False
+    factor = np.random.Philox(key=seed).random_raw(V.shape[1]) | np.uint64(1)
+    d, parts = X.shape[1], mixed(mixed(V.view(np.uint64)) * factor)
+    rows, inputs = mixed(parts.sum(axis=1)), mixed(parts[:, :d].sum(axis=1))
+    for found in (kernels, lambda: None):
+        monkeypatch.setattr("anmin.sources.draws.kernels", found)
+        np.testing.assert_array_equal(keys(Chunk(X, Y), seed), rows)
+        if seed == 0:
+            both = row_and_input_keys(Chunk(X, Y))
+            np.testing.assert_array_equal(both, np.column_stack([rows, inputs]))
+
+
+@given(st.integers(0, 2**32), st.sampled_from([2, 40, 10**6]), st.sampled_from([2, 40]))
+def test_groups_are_those_that_a_dictionary_finds(seed, values, inputs):
+    """In the order in which they come; rows of equal X and different keys stand alone."""
+    rng = np.random.default_rng(seed)
+    row = rng.integers(0, values, 60).astype(np.uint64)
+    x = row % np.uint64(inputs)
+    different = {int(v): len(np.unique(row[x == v])) for v in x}
+    for given_inputs in (None, x):
+        known, expected = {}, []
+        for i, key in enumerate(row):
+            alone = given_inputs is not None and different[int(x[i])] > 1
+            expected.append(known.setdefault(("row", i) if alone else int(key), len(known)))
+        found = Groups.of(row, given_inputs)
+        assert found.count == len(known)
+        assert found.of_row.tolist() == expected
 
 
 def test_the_bits_of_keys_are_even():

@@ -1,8 +1,11 @@
 """Clipped inputs and hinges at quantiles."""
 
 import numpy as np
+import pytest
 
+from anmin.backends import get_backend
 from anmin.encoding import MOST_COLUMNS, Encoding
+from anmin.sources import Scaling, counting_rows
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.normal(size=500), RNG.exponential(size=500), RNG.integers(0, 4, 500)])
@@ -60,3 +63,31 @@ def test_without_hinges_the_inputs_are_the_same():
     encoding = Encoding.fit(X, None, 8)
     np.testing.assert_array_equal(encoding.without_hinges()(X), encoding(X)[:, :3])
     np.testing.assert_allclose(encoding.share()[3:11], 1 / np.sqrt(8))
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("float64", 1e-13), ("float32", 1e-6)])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_device_of_pytorch_encodes_as_numpy_does(dtype, rtol, kind, monkeypatch):
+    """A few rows at a time, by its own arithmetic, and the rows given stay as they are."""
+    torch = pytest.importorskip("torch")
+    from anmin.backends.torch import TorchBackend
+
+    rng = np.random.default_rng(2)
+    V, Y, w = X.astype(kind), rng.normal(size=(len(X), 2)), rng.uniform(0.5, 2.0, len(X))
+    V[0] = 1e30, -1e30, 1e9
+    before = V.copy()
+    plain = Scaling.fit(X, Y, w)
+    monkeypatch.setattr(TorchBackend, "scratch", 1000)
+    monkeypatch.setattr("anmin.backends.numpy.kernels", lambda: None)  # hinges as columns
+    for encoding in (Encoding.fit(X, w, 8), Encoding.fit(X, w, 0)):
+        scaling = plain.encoded_by(encoding, X, w)
+        rows = counting_rows(V, Y, w)
+        ours, theirs = (
+            next(rows.prepared(scaling, get_backend(where, dtype), 4096).batches())
+            for where in ("cpu:0", "cpu")
+        )
+        assert isinstance(ours.X, torch.Tensor)
+        for name in ("X", "Y"):
+            one, other = getattr(ours, name).numpy(), getattr(theirs, name)
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol)
+        np.testing.assert_array_equal(V, before)

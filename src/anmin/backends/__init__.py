@@ -7,7 +7,8 @@ Rows, patterns and sums are arrays of the backend. They share `@`, `*`, `+`, sli
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from importlib import import_module
+from typing import Any, cast
 
 from anmin.backends.devices import SeveralDevices, device_names
 from anmin.backends.numpy import NumpyBackend
@@ -60,4 +61,11 @@ def one_backend(device: str, dtype: str, threads: int | None) -> Backend:
     return cast(Backend, backend)
 
 
-__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend"]
+def library(array: Array) -> Any:
+    """NumPy or PyTorch, whichever the array is of: both have exp, log, where, clip, …"""
+    return import_module(type(array).__module__.partition(".")[0])
+
+
+__all__ = [
+    "WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend", "library",
+]  # fmt: skip

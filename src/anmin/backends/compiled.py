@@ -23,7 +23,7 @@ def kernels() -> SimpleNamespace | None:
         return None
     loops = (
         row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, collect_hinges,
-        spread_hinges, place, add_columns, sum_columns,
+        spread_hinges, place, add_columns, sum_columns, mixed_sums,
     )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
@@ -225,3 +225,17 @@ def place(along, odds, level):  # type: ignore[no-untyped-def]
                 found[c] = inside[i]
                 break
     return found
+
+
+def mixed_sums(bits, factor, out):  # type: ignore[no-untyped-def]
+    """out[i] = Σ_j mixed(mixed(bits_ij) factor_j), with `mixed` of `sources/draws.py`."""
+    unit = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(len(out)):
+        total = np.uint64(0)
+        for j in range(len(factor)):
+            b = bits[i, j]
+            b = (b ^ (b >> np.uint64(32))) * unit
+            b = (b ^ (b >> np.uint64(29))) * factor[j]
+            b = (b ^ (b >> np.uint64(32))) * unit
+            total += b ^ (b >> np.uint64(29))
+        out[i] = total

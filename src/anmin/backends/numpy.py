@@ -33,6 +33,7 @@ PAIR_BYTES = 2**26  # of pairwise products held by a thread
 FEW_ROWS = 512  # below which tables cost more than products
 KEEP = 2**28
 WORKING = 2**28
+SCRATCH = 2**19  # numbers that stay in the cache while rows are prepared
 
 
 class NumpyBackend:
@@ -57,9 +58,14 @@ class NumpyBackend:
     def working(self) -> int:
         return WORKING
 
+    scratch = SCRATCH
+
     @property
     def room(self) -> int:
         return KEEP
+
+    def batch(self, n: int, most: int) -> int:  # noqa: ARG002
+        return most
 
     @property
     def looks_up(self) -> bool:

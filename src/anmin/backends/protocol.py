@@ -30,8 +30,15 @@ class Backend(Protocol):
         """Bytes that a batch and what is computed from it may take."""
 
     @property
+    def scratch(self) -> int:
+        """Numbers of rows that are prepared at a time."""
+
+    @property
     def room(self) -> int:
         """Bytes of prepared rows that may be kept beside the input."""
+
+    def batch(self, n: int, most: int) -> int:
+        """Rows a batch of n in all, where so many fit; the same whatever the number of devices."""
 
     @property
     def side_by_side(self) -> int:

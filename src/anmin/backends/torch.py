@@ -14,6 +14,8 @@ from torch import Tensor
 from anmin.backends.protocol import Groups, Sum
 
 PAIR_BYTES = 2**30  # of pairwise products held at a time
+PIECE = 2**17  # rows summed at a time: enough to fill a card, few enough to share out
+ROUND = 256  # rows; columns of a batch then begin where a card likes to read
 
 
 class TorchBackend:
@@ -28,10 +30,20 @@ class TorchBackend:
         return 2**33 if self.device.type == "cuda" else 2**28
 
     @property
+    def scratch(self) -> int:
+        return 2**26 if self.device.type == "cuda" else 2**19
+
+    @property
     def room(self) -> int:
         if self.device.type == "cuda":
             return torch.cuda.mem_get_info(self.device)[0] // 2
         return 2**28
+
+    def batch(self, n: int, most: int) -> int:
+        """As few batches as `PIECE` allows, and these of about equal size."""
+        most = min(most, PIECE)
+        even = -(-n // max(1, -(-n // most)))
+        return min(most, max(1, -(-even // ROUND)) * ROUND)
 
     looks_up = False
     side_by_side = 1

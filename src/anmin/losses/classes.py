@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from anmin.backends import Array, Backend, get_backend
-from anmin.losses.loss import Loss, library, like
+from anmin.backends import Array, Backend, get_backend, library
+from anmin.losses.loss import Loss, like
 from anmin.sources import Batch, RawSource, Scaling
 
 RAREST = 1e-9  # share of a class, at least, in a start

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from anmin.backends import Array
-from anmin.losses.loss import Loss, library
+from anmin.backends import Array, library
+from anmin.losses.loss import Loss
 
 TINY = 1e-37  # single precision has it
 

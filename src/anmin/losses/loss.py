@@ -15,29 +15,17 @@ weight. `LossObjective` undoes that, so that a loss knows nothing of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
 from anmin import checks
-from anmin.backends import Array
+from anmin.backends import Array, library
 from anmin.objective import SQUARED_ERROR, Objective
 from anmin.sources import RawSource, Scaling
 from anmin.sources.draws import draw
 
 SAMPLE = 50_000  # rows that starts and units are found on
-
-
-def library(array: Array) -> Any:
-    """NumPy or PyTorch, whichever the array is of: both have exp, log, where, clip, …"""
-    return library_of(type(array).__module__)
-
-
-@cache
-def library_of(module: str) -> Any:
-    return import_module(module.partition(".")[0])
 
 
 def like(array: Array, values: Any) -> Array:

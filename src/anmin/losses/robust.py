@@ -13,8 +13,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from anmin.backends import Array
-from anmin.losses.loss import Loss, library, like, weighted_quantile
+from anmin.backends import Array, library
+from anmin.losses.loss import Loss, like, weighted_quantile
 
 SHARP = 0.05  # of the mean value: the width of a kink
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from anmin.sources.raw import RawSource
 
 ROUND = 4096
-PIECE = 2**19  # numbers of very wide rows that are prepared at a time
 TARGET = 1e30  # the largest prepared y: with its square, single precision comes to its end
 
 
@@ -149,12 +148,17 @@ class Source:
             raise ValueError(f"{self.raw!r} has no rows.")
         return total
 
+    @cached_property
+    def step(self) -> int:
+        """Rows a batch."""
+        return self.backend.batch(len(self), self.batch_size)
+
     def batches(self) -> Iterator[Batch]:
-        if len(self._kept) * self.batch_size >= len(self):
+        if len(self._kept) * self.step >= len(self):
             yield from self._kept.values()
             return
         start = 0
-        for chunk in self.raw.batches(self.batch_size):
+        for chunk in self.raw.batches(self.step):
             if len(chunk):
                 yield self._kept.get(start) or self._new(chunk, start)
             start += len(chunk)
@@ -193,11 +197,12 @@ class Source:
         X, Y = backend.empty(n, plain.n_inputs + 1), backend.empty(n, self.shape[2])
 
         def part(rows: slice) -> None:
-            for some in pieces(rows, plain.n_inputs):
-                prepare(some)
+            size = max(1, backend.scratch // X.shape[1])
+            for first in range(rows.start, rows.stop, size):
+                prepare(slice(first, min(first + size, rows.stop)))
 
         def prepare(some: slice) -> None:
-            Z = backend.double(plain.encoded(chunk.X[some]))
+            Z = scaling.encoded(backend.double(chunk.X[some]))
             X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
             if roots is not None:
@@ -253,13 +258,6 @@ class Source:
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
         return self._prepare(self.raw.gather(rows).chunk, -1)
-
-
-def pieces(rows: slice, width: int) -> Iterator[slice]:
-    """`rows` at once, or of very wide ones as many at a time as stay in the cache."""
-    size = max(1, PIECE // width) if width > WIDE else max(rows.stop - rows.start, 1)
-    for start in range(rows.start, rows.stop, size):
-        yield slice(start, min(start + size, rows.stop))
 
 
 def usable(Y: Array) -> Array:

@@ -12,19 +12,20 @@ row is read off its content.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from anmin.backends.compiled import kernels
 from anmin.sources.chunk import within
 
 if TYPE_CHECKING:
     from anmin.sources.chunk import Chunk
 
 TABLE = 2**20
-BLOCK = 4096  # rows whose keys are made at a time
+BLOCK = 512  # rows whose keys are made at a time
 
 
 class Keep(Protocol):
@@ -75,25 +76,38 @@ def keys(chunk: Chunk, seed: int = 0) -> np.ndarray:
     >>> bool(a == b), bool(a == c)
     (True, False)
     """
-    factor = np.random.Philox(key=seed).random_raw(sum(chunk.width)) | np.uint64(1)
-    if issparse(chunk.X):
-        return mixed(sparse_keys(chunk.X, factor) + sparse_keys(chunk.Y, factor[chunk.width[0] :]))
-    found = np.empty(len(chunk), dtype=np.uint64)
-    size = within(BLOCK, 8 * sum(chunk.width))
-    for i in range(0, len(found), size):
-        rows = slice(i, i + size)
-        V = np.hstack([chunk.X[rows], chunk.Y[rows]], dtype=np.float64) + 0.0  # −0 is 0
-        found[rows] = mixed(mixed(V.view(np.uint64)) * factor).sum(axis=1)
-    return mixed(found)
+    x, y = input_and_target_sums(chunk, seed)
+    return mixed(x + y)
 
 
 def row_and_input_keys(chunk: Chunk) -> np.ndarray:
     """The keys of the rows, and those of X alone: (n, 2)."""
-    return np.column_stack([keys(chunk), keys(replace(chunk, Y=chunk.Y[:, :0]))])
+    x, y = input_and_target_sums(chunk)
+    return np.column_stack([mixed(x + y), mixed(x)])
 
 
-def sparse_keys(S: Any, factor: np.ndarray) -> np.ndarray:
-    """The sums over a row in `keys`, to which a zero adds nothing."""
+def input_and_target_sums(chunk: Chunk, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Random bits for X and for Y, each row's: sums over their columns, of which zeros are none."""
+    d, q = chunk.width
+    factor = np.random.Philox(key=seed).random_raw(d + q) | np.uint64(1)
+    sums = sparse_sums if issparse(chunk.X) else dense_sums
+    return sums(chunk.X, factor[:d]), sums(chunk.Y, factor[d:])
+
+
+def dense_sums(V: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    found, compiled = np.zeros(len(V), dtype=np.uint64), kernels()
+    size = within(BLOCK, 8 * V.shape[1])
+    for i in range(0, len(V) if V.shape[1] else 0, size):
+        block, total = V[i : i + size], found[i : i + size]
+        bits = np.add(block, 0.0, dtype=np.float64, order="C").view(np.uint64)  # −0 is 0
+        if compiled is None:
+            total[:] = mixed(mixed(bits) * factor).sum(axis=1)
+        else:
+            compiled.mixed_sums(bits, factor, total)
+    return found
+
+
+def sparse_sums(S: Any, factor: np.ndarray) -> np.ndarray:
     S = csr_array(S, dtype=np.float64)
     bits = mixed(mixed((S.data + 0.0).view(np.uint64)) * factor[S.indices])
     found = np.zeros(S.shape[0], dtype=np.uint64)
@@ -103,8 +117,10 @@ def sparse_keys(S: Any, factor: np.ndarray) -> np.ndarray:
 
 def mixed(bits: np.ndarray) -> np.ndarray:
     """Every bit of the result depends on all bits, and different numbers stay different."""
-    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio
-    return bits ^ (bits >> np.uint64(29))
+    bits = bits ^ (bits >> np.uint64(32))
+    bits *= np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / golden ratio
+    bits ^= bits >> np.uint64(29)
+    return bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +166,16 @@ class Groups:
 
         Rows whose inputs, by keys of their own, come in different rows are groups of their own.
         """
+        ordered, each = np.sort(keys), np.arange(len(keys))
+        if (ordered[1:] != ordered[:-1]).all():  # as in most tables
+            return cls(len(keys), each)
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         if inputs is not None:
             x = np.unique(inputs, return_inverse=True)[1]
             chance = np.bincount(x[first])[x] > 1
-            group = np.where(chance, len(first) + np.arange(len(keys)), group)
-            _, first, group = np.unique(group, return_index=True, return_inverse=True)
+            if chance.any():
+                group = np.where(chance, len(first) + each, group)
+                _, first, group = np.unique(group, return_index=True, return_inverse=True)
         return cls(len(first), np.argsort(np.argsort(first))[group])
 
     def folds(

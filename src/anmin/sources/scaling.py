@@ -225,7 +225,8 @@ class Scaling:
     def on(self, backend: Backend) -> Scaling:
         """The same, with arrays of a backend, in full precision."""
         x_mean, x_scale, y_mean = map(backend.double, (self.x_mean, self.x_scale, self.y_mean))
-        return Scaling(x_mean, x_scale, y_mean, self.y_scale)
+        encoding = None if self.encoding is None else self.encoding.on(backend)
+        return Scaling(x_mean, x_scale, y_mean, self.y_scale, encoding)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
         """Raw X as the network sees it: (n, d) → (n, n_inputs)."""
@@ -235,7 +236,7 @@ class Scaling:
         """The outputs of a network for raw X: (n, d) → (n, q)."""
         return network.forward(self.inputs(X)) + self.y_mean
 
-    def encoded(self, X: np.ndarray) -> np.ndarray:
+    def encoded(self, X: Array) -> Array:
         return X if self.encoding is None else self.encoding(X)
 
     def standardised(self, Z: Array) -> Array:

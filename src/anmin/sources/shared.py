@@ -1,11 +1,12 @@
 """Rows shared out between the devices of one machine.
 
-    Σ over all rows = Σ on device 0 + Σ on device 1 + …
+    Σ over all rows = Σ of batch 0 + Σ of batch 1 + …        whichever device each is formed on
 
-Batches of equal size go round: each is worked on by the next device, and stays there while that has
-room. In a pass all devices run the kernel at once, a thread each, and each adds up what its own
-batches give. Their sums are carried to the first device and added there in the order
-of the devices, so that no bit depends on which of them is the fastest.
+Batches go round: each is worked on by the next device, and stays there while that has room. In
+a pass all devices run the kernel at once, a thread each. The sum of every batch is carried to the
+first device and added there in the order of the rows. Batches are those of one device and so are
+the calls on each, so that on equal devices no bit depends on how many there are, or on which of
+them is the fastest. Devices beyond the number of batches have nothing to do.
 
 Kernels hold arrays of the first device, and these are carried to the others. What has been carried
 is known for a while: a batch remembers what it computed at an array by the array itself.
@@ -16,13 +17,13 @@ Samples stay on the first device.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import fields, is_dataclass
-from functools import cache, cached_property, reduce
-from operator import add
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -80,14 +81,13 @@ class Share(Source):
     def kept(self, start: int) -> bool:
         return start in self._kept
 
-    def added(self, total: S | None, kernel: Kernel[S], start: int, chunk: Chunk | None) -> S:
-        """The total so far and the kernel's answer for a batch, which is kept or new."""
+    def summed(self, kernel: Kernel[S], start: int, chunk: Chunk | None) -> S:
+        """The kernel's answer for a batch, which is kept or new."""
         batch = self._kept.get(start)
         if batch is None:
             assert chunk is not None
             batch = self._new(chunk, start)
-        part = self.carry(kernel)(self.backend, batch)
-        return part if total is None else total + part
+        return self.carry(kernel)(self.backend, batch)
 
 
 class SharedSource(Source):
@@ -97,25 +97,48 @@ class SharedSource(Source):
 
     @cached_property
     def shares(self) -> list[Share]:
-        """One a device; all that they work on at a time is no more than one batch."""
-        count, n = len(self.backend.devices), max(len(self), 1)
-        size = -(-n // (count * -(-n // self.batch_size)))
+        """One a device, of those that have a batch to work on."""
+        count = min(len(self.backend.devices), -(-len(self) // self.step))
         terms = self.raw, self.scaling
-        return [Share(*terms, device, size, count) for device in self.backend.devices]
+        devices = self.backend.devices[:count]
+        return [Share(*terms, device, self.batch_size, count) for device in devices]
 
     def reduce(self, kernel: Kernel[S]) -> S:
-        running: list[Running[S]] = [Running(share, kernel) for share in self.shares]
-        running[0].here = True
+        """Σ kernel(batch), as on one device: the sums come home and are added in their order."""
+        total: S | None = None
+        running: deque[Future[S]] = deque()  # at most one a device
+
+        def with_next() -> S:
+            part = moved(running.popleft().result(), self.backend.carried)
+            return part if total is None else total + part
+
         try:
             with closing(self.pieces()) as pieces:
-                for k, (start, chunk) in enumerate(pieces):
-                    running[self.turn(k)].go_on(start, chunk)
+                for k, piece in enumerate(pieces):
+                    if len(running) == len(self.shares):
+                        total = with_next()
+                    running.append(self.begin(k, kernel, *piece))
+            while running:
+                total = with_next()
         finally:
-            wait([share.job for share in running if share.job is not None])
-        sums = [share.job.result() for share in running if share.job is not None]
-        if not sums:
+            wait(running)
+        if total is None:
             raise ValueError(f"{self.raw!r} has no rows.")
-        return reduce(add, [moved(part, self.backend.carried) for part in sums])
+        return total
+
+    def begin(self, k: int, kernel: Kernel[S], start: int, chunk: Chunk | None) -> Future[S]:
+        """The k-th batch on its device: in a thread, or here and now on the first one."""
+        share, handled = self.shares[self.turn(k)], np.geterr()
+
+        def work() -> S:
+            with np.errstate(**handled):  # as in the thread that asks
+                return share.summed(kernel, start, chunk)
+
+        if self.turn(k):
+            return threads(len(self.shares) - 1, os.getpid()).submit(work)
+        done: Future[S] = Future()
+        done.set_result(work())
+        return done
 
     def turn(self, k: int) -> int:
         """The device of the k-th batch; the first one, whose thread deals them out, is the last."""
@@ -123,13 +146,12 @@ class SharedSource(Source):
 
     def pieces(self) -> Generator[tuple[int, Chunk | None]]:
         """Where each batch starts, and its rows; those are not read where all of it is kept."""
-        size = self.shares[0].batch_size
-        starts = range(0, len(self), size)
+        starts = range(0, len(self), self.step)
         if all(self.shares[self.turn(k)].kept(start) for k, start in enumerate(starts)):
             yield from ((start, None) for start in starts)
             return
         start = 0
-        for chunk in self.raw.batches(size):
+        for chunk in self.raw.batches(self.step):
             if len(chunk):
                 yield start, chunk
             start += len(chunk)
@@ -140,30 +162,6 @@ class SharedSource(Source):
         if isinstance(first, SeveralDevices):
             first = first.devices[0]
         return super().take(rows, first)
-
-
-class Running(Generic[S]):
-    """A pass on one device: its batches one after the other, in a thread of its own or `here`."""
-
-    def __init__(self, share: Share, kernel: Kernel[S]) -> None:
-        self.share, self.kernel, self.here = share, kernel, False
-        self.job: Future[S] | None = None
-
-    def go_on(self, start: int, chunk: Chunk | None) -> None:
-        """Begin with a batch when the one before is done."""
-        total = None if self.job is None else self.job.result()
-        handled = np.geterr()
-
-        def work() -> S:
-            with np.errstate(**handled):  # as in the thread that asks
-                return self.share.added(total, self.kernel, start, chunk)
-
-        if self.here:
-            done: Future[S] = Future()
-            done.set_result(work())
-            self.job = done
-        else:
-            self.job = threads(self.share.devices - 1, os.getpid()).submit(work)
 
 
 @cache
