@@ -104,10 +104,10 @@ class BaseANMIN(
         groups: Any = None, finish: Callable[[Problem, Fit], Fit] = as_found,
     ) -> None:  # fmt: skip
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
-        checks.whole_number("verbose", self.verbose, least=0)
         solver = solver_object(self.solver)
-        h, own = self._size(solver, rows), groups is None and not checks.is_splitter(self.cv)
-        rows = affordable(rows, h, self.max_time) if own and self._chooses(solver) else rows
+        h, free = self._size(solver, rows), groups is None and not checks.is_splitter(self.cv)
+        if self.max_time is not None and free and self._chooses(solver):
+            rows = affordable(rows, h, self.max_time)
         networks, encoding = self._plan(solver, rows)
         budget = self._budget(solver, networks, rows, h)
         search = self._search(solver, rows, X, y, weight, groups)
@@ -115,8 +115,6 @@ class BaseANMIN(
         if self._wants_intervals():
             alone = networks == 1 and encoding is None
             check_size(rows.width[0] + 1, h * networks, rows.width[1], alone)
-        if self._loss is not None and not solver.any_loss:
-            raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         trees = tree_start(self.init, rows.width[0]) if checks.from_trees(self.init) else None
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
@@ -146,7 +144,8 @@ class BaseANMIN(
         self, engine: Engine, X: Any, y: Any, scaling: Callable[[], Scaling]
     ) -> Callable[[], Any]:
         """Let `verbose` and the callbacks of scikit-learn hear; returns how to close them."""
-        if not self.verbose and not getattr(self, "_skl_callbacks", None):
+        heard = getattr(self, "_skl_callbacks", None)
+        if not (checks.whole_number("verbose", self.verbose, least=0) or heard):
             return lambda: None
         listener, close = fit_listener(self, X, y, engine.budget.max_iter, scaling)
         engine.listeners += [listener]
@@ -301,6 +300,8 @@ class BaseANMIN(
         return Budget(networks * solver.default_max_iter(max_time), max_time, started=self._began)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
+        if self._loss is not None and not solver.any_loss:
+            raise ValueError(ONLY_SQUARES.format(self.solver, self._loss))
         d, q = rows.width
         scaling = Scaling.identity(d, q)
         if checks.true_or_false("standardize", self.standardize):
@@ -326,14 +327,13 @@ class BaseANMIN(
 
     def _adopt(self, fit: Fit, scaling: Scaling) -> None:
         """Copy the attributes of a fit that was made, or loaded from a file."""
-        A, B = np.ascontiguousarray(fit.network.A), np.ascontiguousarray(fit.network.B)
+        A, B = map(np.ascontiguousarray, (fit.network.A, fit.network.B))
         network = replace(fit.network, A=A, B=B)  # laid out as from a file: same rounding
         self._network, self._scaling = network, scaling
         self.A_, self.B_, self.b0_ = network.A, network.B, network.b0
         raw = network.fold(scaling.x_mean, scaling.x_scale, scaling.y_mean)
         self.coefs_, self.intercepts_ = [raw.A[1:], raw.B], [raw.A[0], raw.b0]
-        self.lam_ = fit.lam
-        self.path_, self.history_ = fit.path, fit.history
+        self.lam_, self.path_, self.history_ = fit.lam, fit.path, fit.history
         self.loss_curve_ = [step.loss for step in fit.history]
         self.loss_, self.best_loss_ = fit.loss, min(self.loss_curve_)
         walked = bool(fit.path) and not fit.path_cut  # a whole path alone is one iteration

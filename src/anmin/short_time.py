@@ -22,11 +22,11 @@ LEAST = 2000  # rows, however short the time
 END = 2.5e-8  # seconds for each of those numbers, from the last iteration on
 
 
-def affordable(rows: RawSource, h: int, max_time: float | None) -> RawSource:
+def affordable(rows: RawSource, h: int, max_time: float) -> RawSource:
     """The rows, or as many of them in memory as the time allows for."""
-    if max_time is None or rows.remote or rows.sparse:
-        return rows
     checks.real_number("max_time", max_time, least=0.0)
+    if rows.remote or rows.sparse:
+        return rows
     n, d = rows.tally()[0], rows.width[0]
     most = max(int(max_time * NUMBERS / (d + h)), LEAST)
     if n * (READING if rows.streamed else 1) <= most:

@@ -73,8 +73,7 @@ def encoded_views(
     Averaged networks gain little by relocations.
     """
     n = len(source)
-    most = min(n, within(ENCODED, source.shape[1]))
-    rows = source.raw.gather(draw(n, most, rng)).chunk
+    rows = source.raw.gather(draw(n, min(n, within(ENCODED, source.shape[1])), rng)).chunk
 
     def view(encoding: Encoding, relocations: int = 0, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
@@ -82,7 +81,8 @@ def encoded_views(
 
     if isinstance(encoding, Encoding):
         return [view(encoding, relocations=2)]
-    hinged = Encoding.fit(rows.X, rows.w, HINGES if rows.width[0] <= WIDE else 0, most)
+    most, hinges = min(most, len(rows)), HINGES if rows.width[0] <= WIDE else 0
+    hinged = Encoding.fit(rows.X, rows.w, hinges, most)
     views = [view(hinged.without_hinges())]
     if len(hinged.column):
         mild = view(hinged, power=0.5)
