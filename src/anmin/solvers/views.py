@@ -29,7 +29,7 @@ from anmin.starts import TreeStart
 STEPS, LAST = 5, 30  # damped steps of one of several networks: at each penalty, and on all rows
 LAST_TOL = 1e-2  # gain of five of the latter that is too little
 HINGES = 16  # of an input, at most
-ENCODED = 50_000  # rows that an encoding is fitted to
+ENCODED = 20_000  # rows that an encoding is fitted to
 
 
 @dataclass(frozen=True, slots=True)
