@@ -17,6 +17,8 @@ ALL = "cuda:all"
 class SeveralDevices:
     """The first of several backends, which knows the others."""
 
+    stacks = False  # a pass is already shared out
+
     def __init__(self, devices: Sequence[Backend]) -> None:
         self.devices = list(devices)
 

@@ -38,6 +38,8 @@ WORKING = 2**28
 class NumpyBackend:
     """Arithmetic on the CPU, the rows in one floating-point type."""
 
+    stacks = False
+
     def __init__(
         self, dtype: str = "float64", threads: int | None = None, group: int = GROUP
     ) -> None:  # fmt: skip

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROUND = 4096
 PIECE = 2**19  # numbers of very wide rows that are prepared at a time
+SENT = 8  # times the raw inputs that a GPU must have room for, to keep them
 TARGET = 1e30  # the largest prepared y: with its square, single precision comes to its end
 
 
@@ -159,6 +160,17 @@ class Source:
                 yield self._kept.get(start) or self._new(chunk, start)
             start += len(chunk)
 
+    @property
+    def is_one_batch(self) -> bool:
+        """Whether all rows are one batch, which is kept: what `whole` gives."""
+        n, p, q = self.shape
+        fits = n * (p + q) * self.backend.dtype.itemsize <= self._rooms[0].left
+        return 0 < n <= self.batch_size and (fits or len(self._kept) == 1)
+
+    def whole(self) -> Batch:
+        """All rows, where they are one batch."""
+        return next(self.batches())
+
     def _new(self, chunk: Chunk, start: int) -> Batch:
         """A batch, kept if there is room."""
         batch = self._prepare(chunk, start)
@@ -197,7 +209,8 @@ class Source:
                 prepare(some)
 
         def prepare(some: slice) -> None:
-            Z = backend.double(plain.encoded(chunk.X[some]))
+            at = start if start < 0 else start + some.start
+            Z = self._inputs(chunk.X[some], plain, at)
             X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
             if roots is not None:
@@ -209,6 +222,19 @@ class Source:
         if hinges is None:
             return Batch(X, Y, start)
         return Batch(hinged_rows(chunk.X, X, hinges), Y, start)  # type: ignore[arg-type]
+
+    def _inputs(self, X: np.ndarray, scaling: Scaling, start: int) -> Array:
+        """Raw inputs in full precision. Those in memory travel to a GPU once, if it has room."""
+        be, sent = self.backend, self.raw.sent
+        if sent is None or start < 0 or not be.stacks or scaling.encoding is not None:
+            return be.double(scaling.encoded(X))
+        key = str(getattr(be, "device", "")), start, len(X)
+        if key not in sent:
+            Z = be.double(X)
+            if SENT * Z.nbytes > be.room:
+                return Z
+            sent[key] = Z
+        return sent[key]
 
     def _prepare_sparse(self, chunk: Chunk, start: int) -> Batch:
         s, dtype = self.scaling, self.backend.dtype
@@ -252,6 +278,9 @@ class Source:
         """Some rows, prepared: a slice, or their numbers."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
+        if self.backend.stacks and self.is_one_batch:  # they need not travel again
+            batch, places = self.whole(), self.backend.integers(rows)
+            return Batch(batch.X[places], batch.Y[places], -1)
         return self._prepare(self.raw.gather(rows).chunk, -1)
 
 
