@@ -51,6 +51,7 @@ EXACT = 1e-12  # training error at which there is nothing left to fit
 FINE = 1e-4  # training error below which single precision will not do
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
+PARTS = 5  # networks for which parts may be as large as they are asked for; for more they are small
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
@@ -202,7 +203,7 @@ def held_out_parts(
 ) -> Splits:  # fmt: skip
     """The splits that were given, or as many random ones as the rows call for and can be afforded.
 
-    Copies of a row stay together, and count once.
+    Copies of a row stay together, and count once. Parts are apart: of many each is small.
     """
     if search.splits is not None:
         return [*search.splits]
@@ -210,7 +211,10 @@ def held_out_parts(
     groups = source.raw.groups()
     wanted = max(FOLDS if groups.count < FEW else 1, n_init, search.n_networks)
     folds = search.folds or int(min(wanted, affordable))
-    return groups.folds(search.fraction, folds, rng)
+    share = search.fraction
+    if search.n_networks > PARTS:
+        share = min(share, max(groups.count // folds, 1) / groups.count)
+    return groups.folds(share, folds, rng)
 
 
 def walk(
