@@ -40,6 +40,7 @@ SUITES = {
     "gpu": "gpu:gpu",
     "gpu-shares": "gpu:shares",
     "gpu-wide": "gpu:wide",
+    "gpu-networks": "gpu_networks:gpu_networks",
     "scale": "scale:scale",
     "inference": "inference:inference",
     "wide": "size:wide",

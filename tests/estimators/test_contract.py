@@ -193,7 +193,8 @@ def test_streamed_rows_give_the_same_answer(monkeypatch, device, backend, settin
     kept = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
     monkeypatch.setattr(backend, "room", 0)
     streamed = ANMINRegressor(5, device=where, **in_solver(**settings)).fit(X, y, sample_weight=w)
-    np.testing.assert_allclose(streamed.loss_curve_, kept.loss_curve_, rtol=1e-8)
+    few = 1e-8 if backend is NumpyBackend else 1e-7  # kept tensors are stacked: other rounding
+    np.testing.assert_allclose(streamed.loss_curve_, kept.loss_curve_, rtol=few)
     np.testing.assert_allclose(streamed.predict(X), kept.predict(X), rtol=1e-6, atol=1e-6)
 
 

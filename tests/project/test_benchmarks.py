@@ -281,6 +281,8 @@ def test_the_suites_of_the_card_run_without_one(tmp_path, capsys):
     assert max(entry["first"] for entry in entries) < 1e-3
     main(["--suite", "gpu-wide", *line, "--methods", "varpro-cuda-wide", "adam-cuda"])
     assert "varpro-cuda-wide" in capsys.readouterr().out
+    main(["--suite", "gpu-networks", "--quick", "--cases", TINY])
+    assert "16 networks against one" in capsys.readouterr().out
 
 
 def test_the_plot_is_a_picture(tmp_path):

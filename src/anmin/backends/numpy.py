@@ -39,6 +39,8 @@ SCRATCH = 2**19  # numbers that stay in the cache while rows are prepared
 class NumpyBackend:
     """Arithmetic on the CPU, the rows in one floating-point type."""
 
+    stacks = False
+
     def __init__(
         self, dtype: str = "float64", threads: int | None = None, group: int = GROUP
     ) -> None:  # fmt: skip

@@ -45,6 +45,10 @@ class Backend(Protocol):
         """Threads that may use it at a time."""
 
     @property
+    def stacks(self) -> bool:
+        """Whether steps of several networks are made as one, on tensors."""
+
+    @property
     def looks_up(self) -> bool:
         """Whether products with hinges go through tables, and not through a matrix."""
 

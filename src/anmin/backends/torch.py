@@ -47,6 +47,7 @@ class TorchBackend:
 
     looks_up = False
     side_by_side = 1
+    stacks = True
 
     def single(self) -> TorchBackend:
         return self if self.dtype == torch.float32 else TorchBackend(str(self.device), "float32")

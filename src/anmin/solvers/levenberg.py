@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
 
 import numpy as np
@@ -60,8 +60,33 @@ class Descent:
 
     def step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """A damped step from `point`, in the weights that there are."""
+        if self.kind(point) is not None:
+            from anmin.solvers.stacked import Stacks
+
+            return Stacks().visits([DampedStep(self, point, mu, before)])[0]
         connected = self.problem.connections is not None
         return (self.connected_step if connected else self.damped_step)(point, mu, before)
+
+    def kind(self, point: Point) -> Hashable:
+        """What steps have in common that can be made as one (`stacked.py`); None: it cannot be.
+
+        Least squares in all weights, the first damping that helps, rows that there is room for.
+        """
+        problem, rows, dense = self.problem, self.rows, self.forms_matrix(point)
+        plain = problem.objective.least_squares and problem.input_signs is None
+        if not (problem.backend.stacks and plain and point.A.shape[1]):
+            return None
+        if dense and not self.rough:
+            return None
+        if not (problem.source.keeps_all and rows.source.is_one_batch):
+            return None
+        types = problem.backend.dtype, rows.backend.dtype, problem.rough, dense
+        return (*problem.source.shape[1:], problem.slope, *types)
+
+    def forms_matrix(self, point: Point) -> bool:
+        """Whether the curvature at a point is a matrix; with weights a row must have one."""
+        one = self.problem.objective.least_squares or point.W.shape[1] == 1
+        return one and self.problem.forms_matrix(point.A.shape[1], DENSE, self.rough * FORMED)
 
     def damped_step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu.
@@ -73,8 +98,7 @@ class Descent:
         """
         problem = self.problem.near(point)
         g, free = problem.downhill(point.A, point.W, gradient(problem, point))
-        one = problem.objective.least_squares or point.W.shape[1] == 1  # weight for all of a row
-        dense = one and problem.forms_matrix(point.A.shape[1], DENSE, self.rough * FORMED)
+        dense = self.forms_matrix(point)
         tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)
@@ -135,6 +159,31 @@ class Descent:
         return self.known[1]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DampedStep:
+    """How a damped step is made: by itself, or with others of its kind."""
+
+    descent: Descent
+    point: Point
+    mu: float
+    before: Array | None
+
+    def __call__(self) -> Visit:
+        return self.descent.step(self.point, self.mu, self.before)
+
+    def alone(self) -> Visit:
+        """The same, with the care that an odd one needs."""
+        return self.descent.damped_step(self.point, self.mu, self.before)
+
+    @property
+    def kind(self) -> Hashable:
+        return self.descent.kind(self.point)
+
+    @property
+    def forms_matrix(self) -> bool:
+        return self.descent.forms_matrix(self.point)
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """When a descent ends: a number of steps, too little gain, no hope."""
@@ -150,7 +199,7 @@ def descend(
     """Damped steps from `point` until `stop`."""
     losses, before = [point.loss], None
     while len(losses) <= stop.steps:
-        step = partial(descent.step, point, mu, before)
+        step = DampedStep(descent, point, mu, before)
         try:
             visit = yield Move(step, descent.problem, point.A, stage)
         except Spent as ended:

@@ -18,17 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from anmin.backends import Backend
 from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.objective import Objective
-from anmin.solvers.hyperplanes import hyperplanes
+from anmin.solvers.hyperplanes import hyperplanes, hyperplanes_on_device
 from anmin.solvers.levenberg import SMALL, Descent, Stop, descend
 from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem, judging
-from anmin.solvers.relocate import CPU, sample_rows
+from anmin.solvers.relocate import CPU, sample_batch, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
 from anmin.solvers.views import View
 from anmin.solvers.wiring import Wiring, different
@@ -50,6 +51,7 @@ EXACT = 1e-12  # training error at which there is nothing left to fit
 FINE = 1e-4  # training error below which single precision will not do
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
+PARTS = 5  # networks for which parts may be as large as they are asked for; for more they are small
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 256
@@ -86,14 +88,15 @@ def candidates(
     below its correlation. The rules of trees compete as they are.
     """
     problem = problem.near(point)
+    if problem.backend.stacks and problem.input_signs is None and rules is None:
+        return candidates_on_device(problem, point, rng, turns)
     X, Y = sample_rows(problem, rng)
     A, V = problem.backend.to_numpy(point.A), problem.backend.to_numpy(point.W)
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     if problem.connections is not None:
         wiring = Wiring(problem.connections, X, R, A, V[:-1], problem.slope)
         W, gain = wiring.units(CANDIDATES if len(A) < WIDE else CANDIDATES // 4, rng)
-        order = np.argsort(-gain)
-        return W[:, order], gain[order]
+        return best_first(W, gain)
     be = CPU.single() if problem.rough else CPU
     n, odds, X, R = X[:, 0] @ X[:, 0], (R * R).sum(1), X.astype(be.dtype), R.astype(be.dtype)
     W = hyperplanes(X, odds, CANDIDATES, rng)
@@ -112,8 +115,33 @@ def candidates(
         T /= np.maximum(np.linalg.norm(T, axis=0), 1e-300)
         W, c = np.hstack([W, T]), np.vstack([c, be.activate(X @ T, problem.slope).T @ R / n])
     gain = np.linalg.norm(problem.of_use(W, c), axis=1)
+    return best_first(W, gain)
+
+
+def best_first(W: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(-gain)
     return W[:, order], gain[order]
+
+
+def candidates_on_device(
+    problem: Problem, point: Point, rng: np.random.RandomState, turns: int
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """The same on tensors, where the rows are: nothing of their size travels."""
+    be, slope, batch = problem.backend, problem.slope, sample_batch(problem, rng)
+    at = ResidualPass(point.A, point.W, slope, problem.objective)
+    X: Any = batch.X
+    R = residual(be, be.double(X), be.double(batch.Y), at)
+    W = hyperplanes_on_device(be, X, (R * R).sum(1), CANDIDATES, rng)
+    n, R = X[:, 0] @ X[:, 0], be.asarray(R)
+    for turn in range(turns + 1):
+        W = W / W.norm(dim=0).clamp(min=1e-30)
+        P = X @ W
+        c: Any = be.activate(P, slope).T @ R / n  # (candidates, q)
+        gain = c.norm(dim=1)
+        if turn < turns:
+            pull = R @ (c / gain.clamp(min=1e-30)[:, None]).T  # (rows, candidates)
+            W = X.T @ (be.gain(P > 0, slope) * pull)
+    return best_first(be.to_numpy(W), be.to_numpy(gain))
 
 
 def prune(problem: Problem, point: Point, tol: float = 1e-4) -> Point:
@@ -175,7 +203,7 @@ def held_out_parts(
 ) -> Splits:  # fmt: skip
     """The splits that were given, or as many random ones as the rows call for and can be afforded.
 
-    Copies of a row stay together, and count once.
+    Copies of a row stay together, and count once. Parts are apart: of many each is small.
     """
     if search.splits is not None:
         return [*search.splits]
@@ -183,7 +211,10 @@ def held_out_parts(
     groups = source.raw.groups()
     wanted = max(FOLDS if groups.count < FEW else 1, n_init, search.n_networks)
     folds = search.folds or int(min(wanted, affordable))
-    return groups.folds(search.fraction, folds, rng)
+    share = search.fraction
+    if search.n_networks > PARTS:
+        share = min(share, max(groups.count // folds, 1) / groups.count)
+    return groups.folds(share, folds, rng)
 
 
 def walk(

@@ -8,9 +8,10 @@ from anmin.backends import NumpyBackend
 from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
-from anmin.solvers.hyperplanes import hyperplanes
+from anmin.solvers.hyperplanes import hyperplanes, hyperplanes_on_device
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.wiring import Wiring, first_units
+from anmin.sources import Batch
 from anmin.sources.chunk import within
 from anmin.sources.draws import draw
 
@@ -29,12 +30,16 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
 
 
 def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    n, p, _ = problem.source.shape
-    most = within(SAMPLE, p)
-    rows = np.arange(n) if n <= most else draw(n, most, rng)
-    batch, be = problem.source.rows(rows), problem.backend
+    batch, be = sample_batch(problem, rng), problem.backend
     X = batch.X if hasattr(batch.X, "implicit") else be.to_numpy(batch.X)
     return CPU.double(X), be.to_numpy(batch.Y)
+
+
+def sample_batch(problem: Problem, rng: np.random.RandomState) -> Batch:
+    """Some rows drawn at random, or all of few, where the arithmetic is."""
+    n, p, _ = problem.source.shape
+    most = within(SAMPLE, p)
+    return problem.source.rows(np.arange(n) if n <= most else draw(n, most, rng))
 
 
 def working_rows(
@@ -85,6 +90,9 @@ def relocate(
     residual it would explain beyond the other neurons. Under a loss whose slopes are bounded the
     residual is what a row pulls with, so that an outlier draws no more neurons than others.
     """
+    plain = problem.objective.least_squares and problem.input_signs is None
+    if problem.backend.stacks and plain:
+        return relocate_on_device(problem, point, drop, rng)
     A, B = problem.backend.to_numpy(point.A).copy(), problem.backend.to_numpy(point.W)[:-1]
     X, Y, draws = working_rows(problem, point, *sample_rows(problem, rng))
     S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
@@ -108,3 +116,29 @@ def relocate(
         A[:, j] = size * C[:, best] / np.linalg.norm(C[:, best])
         S = np.column_stack([S, Z[:, best]])
     return A
+
+
+def relocate_on_device(
+    problem: Problem, point: Point, drop: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:  # fmt: skip
+    """The same for least squares on tensors, where the rows are."""
+    be, batch = problem.backend, sample_batch(problem, rng)
+    X, Y, A = be.double(batch.X), be.double(batch.Y), be.double(point.A) * 1
+    stay = be.integers(np.delete(np.arange(A.shape[1]), drop))
+    S = be.append_column(be.activate(X @ A[:, stay], problem.slope), X[:, 0])
+    for j in drop:
+        Q = S @ inverse_root(be, S.T @ S, 1e-8).T
+        R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
+        odds = (R * R).sum(1)
+        odds = odds + 1e-12 * odds.mean() + 1e-300
+        C = hyperplanes_on_device(be, X, odds, CANDIDATES, rng)
+        Z = be.activate(X @ C, problem.slope)
+        ZtZ = (Z * Z).sum(0) + 1e-300
+        left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S
+        least = 1e-3 * ZtZ
+        gain = ((Z.T @ R) ** 2).sum(1) / be.where(left > least, left, least)
+        best = gain.argmax()
+        size = float((A[:, j] ** 2).sum()) ** 0.5 or 1.0
+        A[:, j] = size * C[:, best] / (C[:, best] ** 2).sum() ** 0.5
+        S = be.append_column(S, Z[:, best])
+    return be.to_numpy(A)

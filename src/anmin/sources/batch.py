@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anmin.sources.raw import RawSource
 
 ROUND = 4096
+SENT = 8  # times the raw inputs that a GPU must have room for, to keep them
 TARGET = 1e30  # the largest prepared y: with its square, single precision comes to its end
 
 
@@ -163,6 +164,18 @@ class Source:
                 yield self._kept.get(start) or self._new(chunk, start)
             start += len(chunk)
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether there is room for all of its rows, prepared."""
+        n, p, q = self.shape
+        fits = n * (p + q) * self.backend.dtype.itemsize <= self._rooms[0].left
+        return n > 0 and (fits or len(self._kept) * self.step >= n)
+
+    @property
+    def is_one_batch(self) -> bool:
+        """Whether all rows are one batch, which is kept."""
+        return len(self) <= self.step and self.keeps_all
+
     def _new(self, chunk: Chunk, start: int) -> Batch:
         """A batch, kept if there is room."""
         batch = self._prepare(chunk, start)
@@ -202,7 +215,7 @@ class Source:
                 prepare(slice(first, min(first + size, rows.stop)))
 
         def prepare(some: slice) -> None:
-            Z = scaling.encoded(backend.double(chunk.X[some]))
+            Z = scaling.encoded(self._sent(chunk.X[some], start, some.start))
             X[some, :1], X[some, 1:] = 1.0, scaling.standardised(Z)
             Y[some] = usable(scaling.targets(backend.double(chunk.Y[some])))
             if roots is not None:
@@ -214,6 +227,19 @@ class Source:
         if hinges is None:
             return Batch(X, Y, start)
         return Batch(hinged_rows(chunk.X, X, hinges), Y, start)  # type: ignore[arg-type]
+
+    def _sent(self, X: np.ndarray, start: int, first: int) -> Array:
+        """Raw inputs in full precision. Those in memory travel to a GPU once, if it has room."""
+        be, sent = self.backend, self.raw.sent
+        if sent is None or start < 0 or not be.stacks:
+            return be.double(X)
+        key = str(getattr(be, "device", "")), start + first, len(X)
+        if key not in sent:
+            Z = be.double(X)
+            if SENT * Z.nbytes > be.room:
+                return Z
+            sent[key] = Z
+        return sent[key]
 
     def _prepare_sparse(self, chunk: Chunk, start: int) -> Batch:
         s, dtype = self.scaling, self.backend.dtype
@@ -257,6 +283,9 @@ class Source:
         """Some rows, prepared: a slice, or their numbers."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
+        if self.backend.stacks and self.is_one_batch:  # they need not travel again
+            [batch], places = self.batches(), self.backend.integers(rows)
+            return Batch(batch.X[places], batch.Y[places], -1)
         return self._prepare(self.raw.gather(rows).chunk, -1)
 
 

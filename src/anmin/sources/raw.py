@@ -39,6 +39,7 @@ class RawSource:
     flat = True  # whether y has one axis
     streamed = True  # whether rows are read anew in each pass
     remote = False  # whether workers elsewhere do the arithmetic
+    sent: dict[Any, Any] | None = None  # inputs that a device has, as they are; None: of a stream
     sparse = False  # whether X is sparse
     weight_unit = 1.0  # by which weights are divided
     passes = 0  # over the rows, where each reads them anew
@@ -222,7 +223,7 @@ class ArrayRows(RawSource):
 
     def __init__(self, chunk: Chunk) -> None:
         super().__init__()
-        self.chunk = chunk
+        self.chunk, self.sent = chunk, {}
 
     def read(self) -> Iterator[Chunk]:
         yield self.chunk

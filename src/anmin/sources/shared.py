@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import fields, is_dataclass
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from anmin.backends import Backend, SeveralDevices
-from anmin.sources.batch import Kernel, S, Source, moved
+from anmin.sources.batch import Batch, Kernel, S, Source, moved
 from anmin.sources.chunk import Chunk
 from anmin.sources.scaling import Scaling
 
@@ -81,13 +81,17 @@ class Share(Source):
     def kept(self, start: int) -> bool:
         return start in self._kept
 
-    def summed(self, kernel: Kernel[S], start: int, chunk: Chunk | None) -> S:
-        """The kernel's answer for a batch, which is kept or new."""
+    def batch(self, start: int, chunk: Chunk | None) -> Batch:
+        """The batch that starts there, which is kept or new."""
         batch = self._kept.get(start)
         if batch is None:
             assert chunk is not None
             batch = self._new(chunk, start)
-        return self.carry(kernel)(self.backend, batch)
+        return batch
+
+    def summed(self, kernel: Kernel[S], start: int, chunk: Chunk | None) -> S:
+        """The kernel's answer for a batch."""
+        return self.carry(kernel)(self.backend, self.batch(start, chunk))
 
 
 class SharedSource(Source):
@@ -102,6 +106,16 @@ class SharedSource(Source):
         terms = self.raw, self.scaling
         devices = self.backend.devices[:count]
         return [Share(*terms, device, self.batch_size, count) for device in devices]
+
+    @property
+    def keeps_all(self) -> bool:
+        return all(share.keeps_all for share in self.shares)
+
+    def batches(self) -> Iterator[Batch]:
+        """In the order of the rows, each where it is worked on."""
+        with closing(self.pieces()) as pieces:
+            for k, piece in enumerate(pieces):
+                yield self.shares[self.turn(k)].batch(*piece)
 
     def reduce(self, kernel: Kernel[S]) -> S:
         """Σ kernel(batch), as on one device: the sums come home and are added in their order."""
