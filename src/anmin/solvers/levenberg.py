@@ -43,7 +43,7 @@ class Descent:
             enough = min(enough, ROUGH)
         fast, whole = problem.backend.single(), n <= 1.5 * enough
         if whole:
-            exact = n <= SMALL and not rough
+            exact = n <= SMALL and not (rough and problem.objective.least_squares)
             source = problem.source.using(problem.backend if exact else fast)
         else:
             source = problem.source.take(draw(n, enough, rng), fast)
