@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,10 @@ ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: fo
 ROWS_A_SECOND = 2000  # that several networks take besides
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 HUGE = 1e250  # a penalty that leaves nothing of any network
+NOT_ENCODED = (
+    "init is a hidden layer on the inputs themselves, and an encoding makes others of them; use "
+    "encoding=None with it."
+)
 NO_USE = (
     'X_val chooses lam="auto" and stops with early_stopping=True: use one of them, and leave cv '
     "at None, whose place X_val takes."
@@ -189,9 +194,8 @@ class BaseANMIN(
         )
         several = self._chooses(solver) and not (alone or short) and self.connections is None
         encoding = self.encoding
-        if self.n_networks == "auto":
-            networks = NETWORKS if several else 1
-        else:
+        networks = NETWORKS if several else 1
+        if self.n_networks != "auto":
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
         if encoding is not None and not isinstance(encoding, Encoding):
             encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
@@ -205,8 +209,7 @@ class BaseANMIN(
 
     def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
-        self._report: Report | None = None
-        self._intervals = None
+        self._report, self._intervals = None, None
         try:
             columns = self._columns_of_inputs()
             used = on_used_inputs(problem, self._network, columns)
@@ -237,8 +240,7 @@ class BaseANMIN(
         """The first A, on standardised inputs; None for a random one."""
         d, scale = whole.source.shape[1] - 1, whole.source.scaling.x_scale
         if checks.true_or_false("warm_start", self.warm_start) and hasattr(self, "A_"):
-            units = self.A_.shape[1]
-            plain = self._scaling.encoding is None
+            units, plain = self.A_.shape[1], self._scaling.encoding is None
             if plain and len(self.A_) == d + 1 and 0 < units <= h:
                 return self.A_ * np.append(1.0, scale / self._scaling.x_scale)[:, None]
         if trees is not None:
@@ -246,10 +248,7 @@ class BaseANMIN(
             return None if chooses else planted(whole, h, trees, rng)
         A = checks.start(self.init, (d + 1, h))
         if A is not None and encoding is not None:
-            raise ValueError(
-                "init is a hidden layer on the inputs themselves, and an encoding makes others of "
-                "them; use encoding=None with it."
-            )
+            raise ValueError(NOT_ENCODED)
         return A
 
     def _chooses(self, solver: Solver, what: str = "") -> bool:
@@ -291,13 +290,14 @@ class BaseANMIN(
         return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
     def _budget(self, solver: Solver, networks: int, rows: RawSource, h: int) -> Budget:
+        began = self.__dict__.pop("_began", None) or perf_counter()
         most, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
             max_time -= ending(rows, h, max_time)
         if most is not None:
-            return Budget(checks.whole_number("max_iter", most, 0), max_time, started=self._began)
-        return Budget(networks * solver.default_max_iter(max_time), max_time, started=self._began)
+            return Budget(checks.whole_number("max_iter", most, least=0), max_time, 0, began)
+        return Budget(networks * solver.default_max_iter(max_time), max_time, 0, began)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         if self._loss is not None and not solver.any_loss:

@@ -688,7 +688,7 @@ def clock(monkeypatch):
         return next(ticks) / 128
 
     monkeypatch.setattr("anmin.engine.perf_counter", now)
-    monkeypatch.setattr("anmin.base.Budget", lambda *limits: Budget(*limits, started=now()))
+    monkeypatch.setattr("anmin.base.Budget", lambda *limits: Budget(*limits[:3], started=now()))
 
 
 @pytest.mark.parametrize("k", [3, 17, 28])
