@@ -122,7 +122,7 @@ def test_a_degenerate_system_is_floored_alike(device):
 
 
 def compare_varpro(device, same, rtol, **case):
-    """The `same` first losses; later ones may part, so the median of five seeds is compared."""
+    """The `same` first losses; later ones may part: the median of five seeds is no higher."""
     ratios = []
     for seed in range(5):
         _, models = both(device, max_iter=40, lam=1e-3, random_state=seed, **case)
@@ -130,7 +130,7 @@ def compare_varpro(device, same, rtol, **case):
         np.testing.assert_allclose(curves[1][:same], curves[0][:same], rtol=rtol)
         assert (np.diff(curves[1]) <= 0).all()
         ratios.append(models[1].loss_ / models[0].loss_)
-    assert np.median(ratios) == pytest.approx(1, rel=0.1)
+    assert np.median(ratios) <= 1.1  # a lower one is as good a minimum
 
 
 @pytest.mark.slow

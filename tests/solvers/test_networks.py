@@ -10,9 +10,11 @@ from sklearn.linear_model import RidgeCV
 
 from anmin import ANMINRegressor
 from anmin.network import Network
+from anmin.objective import SQUARED_ERROR
 from anmin.solvers import VarPro
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.networks import Member
+from anmin.solvers.networks import Member, clearly_better
+from anmin.solvers.path import Run
 from anmin.solvers.shares import best_alone, side_by_side, simplex
 from anmin.solvers.views import View
 from anmin.sources import counting_rows
@@ -185,3 +187,43 @@ def test_a_budget_that_is_short_for_the_rows_goes_into_one_network():
     rows = counting_rows(np.zeros((4000, 2)), np.zeros((4000, 1)), None)
     plans = {t: ANMINRegressor(max_time=t)._plan(VarPro(), rows) for t in (3.9, 4.0)}
     assert plans == {3.9: (1, None), 4.0: (3, "auto")}
+
+
+def test_a_view_whose_error_still_falls_stays_in_the_race():
+    falls = Run(SQUARED_ERROR, np.ones(1), errors=[8.0, 4.0, 2.0, 1.0, 0.5])
+    rests = Run(SQUARED_ERROR, np.ones(1), errors=[8.0, 1.1, 1.05, 1.0, 1.0])
+    assert falls.may_win(0.1)
+    assert not rests.may_win(0.1)
+    assert rests.may_win(1.0)
+    assert not Run(SQUARED_ERROR, np.ones(1), errors=[2.0, 1.0]).may_win(0.1)
+
+
+@pytest.mark.slow
+def test_a_curve_without_noise_is_not_left_to_hinges():
+    """Hinges at quantiles are good at first; units that move are a hundred times better."""
+    x = np.linspace(0, 1, 5000)
+    model = ANMINRegressor(19, random_state=0).fit(x[:, None], x ** (2 / 3))
+    rmse = np.sqrt(np.mean((model.predict(x[:, None]) - x ** (2 / 3)) ** 2))
+    assert rmse < 1.3 * 1.39e-4  # of the best function of 20 pieces
+
+
+def test_one_row_does_not_decide_what_stands_alone():
+    class Part:
+        def __init__(self, loss):
+            self.loss = lambda w: loss
+
+    w, others = np.ones(1), [Part(1.0), Part(1.0), Part(1.0)]
+    assert clearly_better([0.1, 0.1, 5.0], others, w)  # an outlier in the last
+    assert not clearly_better([0.95, 0.95, 0.95], others, w)
+    assert clearly_better([0.0, 0.0, 0.0], others, w)
+
+
+@pytest.mark.parametrize("seed", [1, 9])
+def test_a_line_in_inputs_of_heavy_tails_is_left_as_it_is(seed):
+    rng = np.random.RandomState(seed)
+    X = rng.standard_cauchy((200, 5))
+    y = X @ rng.normal(size=5) + rng.normal(size=200)
+    X_test = rng.standard_cauchy((500, 5))
+    line = RidgeCV().fit(X, y).predict(X_test)
+    model = ANMINRegressor(random_state=0).fit(X, y)
+    assert np.median(np.abs(model.predict(X_test) - line)) < 0.5

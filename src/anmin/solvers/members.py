@@ -26,6 +26,7 @@ from anmin.sources.chunk import within
 from anmin.status import Status
 
 T = TypeVar("T")
+SAME = 2.0  # times the training error, of held-out rows of data without noise
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
 
 
@@ -55,6 +56,12 @@ class ViewPath:
     @property
     def best(self) -> int:
         return int(self.errors.argmin())
+
+    @property
+    def noise_free(self) -> bool:
+        """Whether held-out rows show next to no error, and none that the others do not."""
+        train = np.mean([run.points[self.best].mse for run in self.walked])
+        return bool(train < FINE and self.errors[self.best] < SAME * train)
 
     def steps(self) -> list[PathStep]:
         return [
@@ -135,7 +142,8 @@ def refined(
         if n_networks < len(starts):
             starts = yield from refit(starts, start.rng, n_networks)
         weights += [float(shares.networks[k]) / len(starts)] * len(starts)
-        networks += [(here, point, paths[k].view) for here, point in starts]
+        view = paths[k].view.patient() if paths[k].noise_free else paths[k].view
+        networks += [(here, point, view) for here, point in starts]
     walks = []
     for place, (here, point, view) in enumerate(networks):
         begin = replace(start.apart(), point=point, view=view)

@@ -32,6 +32,7 @@ from anmin.solvers.members import (
 from anmin.solvers.path import (
     FACTOR,
     FEW,
+    LEG,
     PATH_SHARE,
     first_penalty,
     held_out_parts,
@@ -52,7 +53,7 @@ from anmin.sums.output import ResidualPass
 
 USEFUL = 0.2  # weight on the first part from which a view walks the others
 PATH_ROWS, JUDGES = 8000, 4000  # rows that a path is walked on, and judged by, at most
-FIRST_LEG, NEXT_LEG = 9, 3  # penalties after which views that are behind drop out of the race
+FIRST_LEG = 9  # penalties after which views that are behind drop out of the race
 BEHIND = 1.3  # times the least held-out error so far
 CLEARLY = 0.9  # of the error of all others, under which ridge regression on raw inputs stands alone
 
@@ -132,8 +133,8 @@ def race(
     while going:
         yield from walk_all(problem, going, {0: parts[0]}, start, stage, most)
         least = min(path.runs[0].least for path in paths)
-        going = [path for path in going if path.goes_on and path.runs[0].least <= BEHIND * least]
-        most += NEXT_LEG
+        going = [path for path in going if path.goes_on and path.runs[0].may_win(BEHIND * least)]
+        most += LEG
     if len(parts) == 1:
         return paths
     paths, go_on = useful(problem, paths, parts[:1])
@@ -191,7 +192,7 @@ def weigh(
     """
     plain, widest = plain or paths[0].view, max((path.view for path in paths), key=columns)
     judged: list[HeldOut] = []
-    raw = 0.0
+    raw: list[float] = []
     for k, part in enumerate(parts):
         if any(len(path.runs) <= k or len(path.runs[k].points) <= path.best for path in paths):
             continue
@@ -203,13 +204,22 @@ def weigh(
         side = replace(side, objective=judging(problem.objective, part.judge))
         judged.append(HeldOut(part.judge.scaled(widest.scaling), side))
         if plain.scaling.encoding is not None:
-            raw += held_out_ridge(replace(problem, source=part.train), part.judge)
+            raw.append(held_out_ridge(replace(problem, source=part.train), part.judge))
     if not judged:
         return Shares(np.eye(len(paths))[0], 0.0)
-    w, error = best_shares(judged, alone, doubt)
-    encoded = plain.scaling.encoding is not None
+    w, _ = best_shares(judged, alone, doubt)
     ridge = float(w[-1]) if problem.connections is None else 0.0
-    return Shares(w[:-1], ridge, raw=encoded and raw < CLEARLY * error)
+    return Shares(w[:-1], ridge, raw=bool(raw) and clearly_better(raw, judged, w))
+
+
+def clearly_better(raw: list[float], judged: list[HeldOut], w: np.ndarray) -> bool:
+    """Whether errors are below those of the shares w, in the geometric mean over the parts.
+
+    With heavy tails one row rules the sum of them, whichever part it is in.
+    """
+    others = [part.loss(w) for part in judged]
+    tiny = np.finfo(float).tiny
+    return bool(np.log(np.add(raw, tiny) / np.add(others, tiny)).mean() < np.log(CLEARLY))
 
 
 def simplest(problem: Problem) -> Network:

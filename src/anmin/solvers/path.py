@@ -45,6 +45,8 @@ ENTER = 16  # neurons that may enter at each penalty
 PATIENCE = 2  # penalties without a better held-out error, ...
 GAIN = 0.01  # ... by this share of it, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
+LEG = 3  # penalties in which the error of a path that may still win falls ...
+FALLING = 0.5  # ... to less than this share
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-12  # training error at which there is nothing left to fit
@@ -184,6 +186,11 @@ class Run:
             best = min(best, error)
         settled = waited >= PATIENCE and FACTOR ** (k - 1) > WAIT
         return settled or self.mse < EXACT or first / FACTOR**k <= LOWEST or self.cut is not None
+
+    def may_win(self, error: float) -> bool:
+        """Whether it has come to this error, or is likely to: without noise it falls and falls."""
+        falls = len(self.errors) > LEG and self.errors[-1] < FALLING * self.errors[-1 - LEG]
+        return self.least <= error or falls
 
     def scale(self, view: View, backend: Backend) -> np.ndarray:
         """That of each column for the next penalty: by relevance, at some of them."""

@@ -88,6 +88,11 @@ class HeldOut:
         FtF, FtY = (self.source.backend.to_numpy(V) for V in (found.FtF, found.FtY))
         return replace(found, FtF=FtF, FtY=FtY)
 
+    def loss(self, shares: np.ndarray) -> float:
+        """The loss of given shares on these rows."""
+        squares = self.networks.objective.least_squares
+        return self.at(None).error(shares) if squares else self.at(shares).YtY
+
 
 def best_shares(
     parts: list[HeldOut], alone: bool, doubt: bool = True

@@ -47,6 +47,10 @@ class View:
     tol: float = 0.0  # ... or until five of them gain less than this share
     trees: TreeStart | None = None  # whose rules are candidates for units
 
+    def patient(self) -> View:
+        """The same, refined to the end: without noise every step is worth it."""
+        return replace(self, relocations=2, last=inf, tol=0.0)
+
     def stretched(self, s: np.ndarray) -> Scaling:
         """The scaling with column j times s_j."""
         return replace(self.scaling, x_scale=self.scaling.x_scale / s)
