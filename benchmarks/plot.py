@@ -64,8 +64,9 @@ def error_against_seconds(dots: dict[str, tuple[float, float, bool]], path: str)
         axis.scatter(seconds, error, s=60, color=color, facecolor=face, zorder=3)
         label = f"anmin ({name})" if name in OURS else name
         label += "" if everywhere else ", some sets"
-        beside = (7, -13) if name in OURS else (7, 4)  # two dots may be near each other
-        axis.annotate(label, (seconds, error), beside, textcoords="offset points", fontsize=9)
+        beside, side = ((7, -13), "left") if name in OURS else ((-7, 4), "right")
+        where = {"textcoords": "offset points", "fontsize": 9, "ha": side}  # dots may be near
+        axis.annotate(label, (seconds, error), beside, **where)
     axis.set(
         xscale="log",
         yscale="log",
