@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from anmin.solvers.problem import Point, Problem
 
 LATE = 0.05  # of the budget by which a step may be late
+FEW = 3  # steps that tell how long the next one takes
 
 # What a solver may tell of a visit, and which of `Units` it is in.
 FACTS = {
@@ -63,20 +64,24 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The seconds of the last step, and the rows that it was on."""
+    """The last few steps: the seconds of each, and the rows that it was on."""
 
-    seconds: float = 0.0
-    rows: int = 0
+    steps: tuple[tuple[float, int], ...] = ()
+
+    def after(self, seconds: float, rows: int) -> Pace:
+        return Pace((*self.steps[1 - FEW :], (seconds, rows)))
 
     def late(self, move: Move, max_time: float | None) -> float:
         """How much longer than a small share of the budget the next step is likely to take.
 
-        One on more rows than the last takes longer, though not by all of the ratio.
+        That is what the quickest of the last took, as one of them may have waited for a compiler;
+        on more rows it takes longer, though not by all of the ratio.
         """
-        if max_time is None or not self.rows:
+        if max_time is None or len(self.steps) < FEW:
             return 0.0
-        more = max(1.0, 0.5 * len(move.problem.source) / self.rows)
-        return max(0.0, more * self.seconds - LATE * max_time)
+        n = len(move.problem.source)
+        likely = min(seconds * max(1.0, 0.5 * n / rows) for seconds, rows in self.steps)
+        return max(0.0, likely - LATE * max_time)
 
 
 def share(part: float, whole: float) -> float:
@@ -194,7 +199,7 @@ class Engine:
         outcome = status if move.kind == "step" and used >= move.stage.until else move.make()
         seconds = self.budget.seconds
         if move.kind == "step" and isinstance(outcome, Visit):
-            self.pace = Pace(seconds - begun, len(move.problem.source))
+            self.pace = self.pace.after(seconds - begun, len(move.problem.source))
         if self.log is not None and outcome is not None:
             self.log.write(move, outcome, seconds)
         return outcome, seconds

@@ -74,18 +74,33 @@ def test_a_splitter_sees_all_rows(data, monkeypatch):
     assert model.report().rows == 2000
 
 
-def test_a_step_that_would_be_late_is_not_begun(data):
+def pace(*seconds, rows=1000):
+    found = Pace()
+    for one in seconds:
+        found = found.after(one, rows)
+    return found
+
+
+def test_a_step_that_would_be_late_is_not_begun():
     problem = type("Problem", (), {"source": range(1000)})()
     move = Move(lambda: Visit(None), problem, None, Stage())
-    assert Pace(0.4, 1000).late(move, 1.0) == pytest.approx(0.35)
-    assert Pace(0.4, 100).late(move, 1.0) == pytest.approx(5 * 0.4 - 0.05)
-    assert Pace(0.01, 1000).late(move, 1.0) == 0
-    assert Pace(0.4, 1000).late(move, None) == 0
+    assert pace(0.4, 0.4, 0.5).late(move, 1.0) == pytest.approx(0.35)
+    assert pace(0.4, 0.4, 0.5, rows=100).late(move, 1.0) == pytest.approx(5 * 0.4 - 0.05)
+    assert pace(0.01, 0.01, 0.01).late(move, 1.0) == 0
+    assert pace(0.4, 0.4, 0.4).late(move, None) == 0
     engine = Engine(Budget(max_time=1.0))
-    engine.pace = Pace(2.0, 1000)
-    problem.source = range(1000)
+    engine.pace = pace(2.0, 2.0, 2.0)
     _, ended = engine.turn(move)
     assert isinstance(ended, Spent)
+
+
+def test_one_slow_step_says_nothing():
+    """It may have waited for a compiler."""
+    problem = type("Problem", (), {"source": range(1000)})()
+    move = Move(lambda: Visit(None), problem, None, Stage())
+    assert pace(5.0).late(move, 8.0) == pace(5.0, 5.0).late(move, 8.0) == 0
+    assert pace(0.01, 5.0, 5.0).late(move, 8.0) == 0
+    assert len(pace(*range(10)).steps) == 3
 
 
 @pytest.mark.slow
