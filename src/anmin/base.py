@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anmin import checks
 from anmin.backends import get_backend
+from anmin.backends.compiled import waiting_for_compiler
 from anmin.callbacks import CallbackSupportMixin, fit_listener
 from anmin.checkpoint import Checkpoint
 from anmin.compact import Compacts
@@ -96,10 +97,9 @@ class BaseANMIN(
         self.max_iter, self.max_time = max_iter, max_time
         self.init, self.standardize = init, standardize
         self.n_networks, self.encoding = n_networks, encoding
-        self.connections = connections
         self.categorical_features, self.monotonic_cst = categorical_features, monotonic_cst
         self.early_stopping, self.cv = early_stopping, cv
-        self.device = device
+        self.connections, self.device = connections, device
         self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
@@ -290,14 +290,14 @@ class BaseANMIN(
         return replace(search, splits=checks.splits(cv, X, y, weight, groups))
 
     def _budget(self, solver: Solver, networks: int, rows: RawSource, h: int) -> Budget:
-        began = self.__dict__.pop("_began", None) or perf_counter()
+        clock = self.__dict__.pop("_began", None) or perf_counter(), waiting_for_compiler()
         most, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
             max_time -= ending(rows, h, max_time)
         if most is not None:
-            return Budget(checks.whole_number("max_iter", most, least=0), max_time, 0, began)
-        return Budget(networks * solver.default_max_iter(max_time), max_time, 0, began)
+            return Budget(checks.whole_number("max_iter", most, least=0), max_time, 0, *clock)
+        return Budget(networks * solver.default_max_iter(max_time), max_time, 0, *clock)
 
     def _problem(self, rows: RawSource, h: int, solver: Solver) -> Problem:
         if self._loss is not None and not solver.any_loss:

@@ -42,6 +42,10 @@ FACTS = {
 }
 
 
+def nothing() -> float:
+    return 0.0
+
+
 @dataclass(slots=True)
 class Budget:
     """How long to go on: iterations, and seconds from now."""
@@ -50,10 +54,11 @@ class Budget:
     max_time: float | None = None
     iterations: int = 0
     started: float = field(default_factory=perf_counter)
+    waited: Callable[[], float] = nothing  # seconds that do not count: those of a compiler
 
     @property
     def seconds(self) -> float:
-        return perf_counter() - self.started
+        return perf_counter() - self.started - self.waited()
 
     def used(self, seconds: float) -> tuple[float, Status]:
         """The share that is spent, 1 or more at the end, and of what."""

@@ -6,6 +6,7 @@ backend hands each thread its share of the rows or of the tables.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
@@ -31,6 +32,29 @@ def kernels() -> SimpleNamespace | None:
     except RuntimeError:  # neither the package's folder nor the user's can be written to
         compiled = [njit(**how)(loop) for loop in loops]
     return SimpleNamespace(**{loop.__name__: loop for loop in compiled})
+
+
+@cache
+def compiler_clock() -> Any:
+    """What hears of every compilation; None where numba is not installed, or has no such thing."""
+    try:
+        from numba.core.event import TimingListener, register
+    except ImportError:
+        return None
+    listener = TimingListener()
+    register("numba:compile", listener)
+    return listener
+
+
+def waiting_for_compiler() -> Callable[[], float]:
+    """The seconds from now on for which loops are compiled, once in the life of an installation."""
+
+    def seconds() -> float:
+        clock = compiler_clock()
+        return clock.duration if clock is not None and clock.done else 0.0
+
+    before = seconds()
+    return lambda: seconds() - before
 
 
 def fused() -> Any:
