@@ -44,6 +44,7 @@ PARAMETERS = """
     max_time : float, default=None
         Seconds after which the best network so far is returned, at most a tenth and 0.2 s late.
         Where it is short for the rows, lam="auto" is fitted to a sample of them, with a warning.
+        Seconds in which loops are compiled, at the first fit of an installation, do not count.
     init : "random", "trees", a fitted ensemble of trees, or array, default="random"
         An array (n_features + 1, n_hidden) is the first hidden layer, in standardised inputs,
         biases in row 0. "trees" grows small boosted trees, and takes thresholds and rules from

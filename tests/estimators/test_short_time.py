@@ -9,6 +9,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
 from anmin import ANMINRegressor, short_time
+from anmin.backends.compiled import waiting_for_compiler
 from anmin.engine import Budget, Engine, Pace
 from anmin.moves import Move, Spent, Stage, Visit
 from anmin.short_time import LEAST, affordable, ending
@@ -56,6 +57,17 @@ def test_a_stream_is_read_into_memory_where_reading_it_often_takes_too_long(data
     np.testing.assert_array_equal(few.chunk.X, X)  # all of them
     model = ANMINRegressor(8, max_time=0.1, random_state=0).fit(source)
     assert list(model.feature_names_in_) == [f"x{j}" for j in range(D)]
+
+
+def test_a_compiler_does_not_use_up_the_time():
+    numba = pytest.importorskip("numba")
+    waited = waiting_for_compiler()
+    budget = Budget(max_time=1.0, waited=waited)
+    assert waited() == 0
+    numba.njit(lambda x: x + 1)(1)
+    assert 0 < waited() < 60
+    assert 0 <= budget.seconds < 60
+    assert waiting_for_compiler()() == 0
 
 
 def test_time_is_kept_for_the_end(data):
