@@ -19,6 +19,7 @@ from anmin.sources.draws import draw
 NUMBERS = 4e6  # inputs and units of all rows that a second allows for
 READING = 4  # times as much that each of them costs where it is read anew in each pass
 LEAST = 2000  # rows, however short the time
+ROOM = 2**28  # bytes of a stream that may be held
 END = 2.5e-8  # seconds for each of those numbers, from the last iteration on
 
 
@@ -27,12 +28,17 @@ def affordable(rows: RawSource, h: int, max_time: float) -> RawSource:
     checks.real_number("max_time", max_time, least=0.0)
     if rows.remote or rows.sparse:
         return rows
-    n, d = rows.tally()[0], rows.width[0]
+    (n, _), (d, q) = rows.tally(), rows.width
     most = max(int(max_time * NUMBERS / (d + h)), LEAST)
     if n * (READING if rows.streamed else 1) <= most:
         return rows
+    if rows.streamed:  # it may not fit in memory
+        room = max(ROOM // (8 * (d + q)), LEAST)
+        if room < n <= most:
+            return rows
+        most = min(most, room)
     few = rows.gather(draw(n, most, np.random.RandomState(0)) if n > most else np.arange(n))
-    few.judge = rows.judge
+    few.judge, few.passes = rows.judge, rows.passes
     if n > most:
         what = f"max_time={max_time:g} allows for {most:,} of {n:,} rows"
         warnings.warn(f"{what}; the network is fitted to a sample.", ConvergenceWarning, 5)

@@ -13,7 +13,7 @@ from anmin.backends.compiled import waiting_for_compiler
 from anmin.engine import Budget, Engine, Pace
 from anmin.moves import Move, Spent, Stage, Visit
 from anmin.short_time import LEAST, affordable, ending
-from anmin.sources import ParquetSource, counting_rows
+from anmin.sources import BatchSource, ParquetSource, counting_rows
 
 N, D = 40_000, 5
 
@@ -57,6 +57,17 @@ def test_a_stream_is_read_into_memory_where_reading_it_often_takes_too_long(data
     np.testing.assert_array_equal(few.chunk.X, X)  # all of them
     model = ANMINRegressor(8, max_time=0.1, random_state=0).fit(source)
     assert list(model.feature_names_in_) == [f"x{j}" for j in range(D)]
+
+
+def test_a_stream_that_may_not_fit_is_not_held(data, monkeypatch):
+    X, y = data[0][:5000], data[1][:5000]
+    stream = BatchSource(lambda: iter([(X, y)]))
+    monkeypatch.setattr(short_time, "ROOM", 3000 * 8 * (D + 1))
+    longer = 5000 * (D + 64) / short_time.NUMBERS  # all of them, if they were in memory
+    assert affordable(stream, 64, longer) is stream
+    with pytest.warns(ConvergenceWarning, match="3,000 of 5,000 rows"):
+        few = affordable(stream, 64, 0.8 * longer)
+    assert few.passes == stream.passes > 0
 
 
 def test_a_compiler_does_not_use_up_the_time():
