@@ -129,6 +129,17 @@ def units(D, place, part, first, V, T, P):  # type: ignore[no-untyped-def]
 
 
 @loop
+def hidden(P, root, off, S):  # type: ignore[no-untyped-def]
+    """S = [σ(P), √w], in the type of S."""
+    n, h = P.shape
+    for i in range(n):
+        for j in range(h):
+            x = P[i, j]
+            S[i, j] = x if x > 0 else off * x
+        S[i, h] = root[i]
+
+
+@loop
 def add_back(D, place, part, first, M, out, Z):  # type: ignore[no-untyped-def]
     """Xᵀ M, added to the sums."""
     out += np.dot(D.T, M)
@@ -201,11 +212,7 @@ def descent(D, place, part, first, V, T, Y, W, slope, out, Z):  # type: ignore[n
         stop = min(start + BLOCK, n)
         k = stop - start
         units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
-        for i in range(k):
-            for j in range(h):
-                x = P[i, j]
-                S[i, j] = x if x > 0 else off * x
-            S[i, h] = D[start + i, 0]
+        hidden(P[:k], D[start:stop, 0], off, S)
         R = Y[start:stop] - np.dot(S[:k], W)
         np.dot(R, Bt, M[:k])
         for i in range(k):
@@ -225,11 +232,7 @@ def output(D, place, part, first, V, T, Y, slope):  # type: ignore[no-untyped-de
         stop = min(start + BLOCK, n)
         k = stop - start
         units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
-        for i in range(k):
-            for j in range(h):
-                x = P[i, j]
-                S[i, j] = x if x > 0 else off * x
-            S[i, h] = D[start + i, 0]
+        hidden(P[:k], D[start:stop, 0], off, S)
         StS += np.dot(S[:k].T, S[:k])
         R = Y[start:stop].astype(np.float64)
         StY += np.dot(S[:k].T, R)
