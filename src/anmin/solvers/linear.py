@@ -21,6 +21,7 @@ from anmin.solvers.spectrum import centred_inputs
 from anmin.sums.output import InputPass
 
 PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
+DEGREE = 1.4  # what a degree of freedom counts: at 1 some sets of few rows are fitted to the noise
 CANCELLED = 1e-10
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
@@ -41,8 +42,8 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
 
     Of a loss that is not quadratic, the linear model of that loss.
 
-    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
-    df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
+    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − 1.4 df/n)²,
+    with df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
     """
     if problem.source.shape[1] > WIDE:
         return wide_ridge(problem, units)
@@ -62,13 +63,21 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
         B = inverse[:, None] * c
         left = variance - float(((2 * c - values[:, None] * B) * B).sum())
         df = 1 + float((values * inverse).sum())
-        error = max(left, 0.0) / max(1 - df / rows, 1e-9) ** 2
+        error = max(left, 0.0) / freedom(df / rows) ** 2
         if error < best:
             best, C, least = error, B, penalty
     C = Q @ C
     if problem.input_signs is not None:
         C = solve_signed(K + least * np.eye(len(K)), Q @ c, problem.input_signs[1:])
     return as_network(problem, C, y_mean - mean @ C, units, sums.largest)
+
+
+def freedom(spent: float) -> float:
+    """What is left of the rows after degrees of freedom, a share `spent` of them, each 1.4 times.
+
+    Where these would be more than there are, a little is left all the same: y may be exact.
+    """
+    return max(1 - DEGREE * spent, 0.1 * (1 - spent), 1e-9)
 
 
 def wide_ridge(problem: Problem, units: float) -> Network:
@@ -92,7 +101,7 @@ def wide_ridge(problem: Problem, units: float) -> Network:
         left = inputs.variance - float((c * inverse * (2 - values * inverse)).sum())
         df = 1 + float((count * values * inverse).sum())
         lost = CANCELLED * inputs.variance  # digits of a difference
-        return max(left, lost) / max(1 - df / rows, 1e-9) ** 2
+        return max(left, lost) / freedom(df / rows) ** 2
 
     C = inputs.ridge(min(PENALTIES * inputs.trace / p, key=error))
     return as_network(problem, C, inputs.y_mean - inputs.mean @ C, units, inputs.largest)
