@@ -105,14 +105,18 @@ class Encoding:
         """Values of the inputs j, clipped."""
         z = (x - self.centre[j]) / self.scale[j]
         xp = library(z)
-        z /= xp.hypot(xp.ones_like(z), z / CLIP)
+        z = xp.clip(z, -FAR, FAR)  # so that no square overflows
+        z /= xp.sqrt(1 + (z / CLIP) ** 2)
         return z
 
     def __call__(self, X: Array) -> Array:
         """(n, d) → (n, d + m)."""
+        Z = self.clipped(X, slice(None))
+        if not len(self.column):
+            return Z
         xp, H = library(X), X[:, self.column] - self.low
         H /= self.high - self.low
-        return xp.hstack([self.clipped(X, slice(None)), xp.clip(H, 0, 1, out=H)])
+        return xp.hstack([Z, xp.clip(H, 0, 1, out=H)])
 
 
 def distinct(x: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
