@@ -171,7 +171,7 @@ def test_losses_never_rise(device):
 
     def moves():
         walks = [
-            noted(descend(s.descent, s.point, Stop(12), Stage()), k) for k, s in enumerate(some)
+            noted(descend(s.descent, s.point, Stop(16), Stage()), k) for k, s in enumerate(some)
         ]
         yield from together([aside(walk) for walk in walks], 1)
         return Conclusion(Status.CONVERGED)
@@ -309,10 +309,15 @@ def test_a_fit_is_as_good_as_one_by_one(rows, sizes, monkeypatch):
     np.testing.assert_array_equal(one.A_, again.A_)
     np.testing.assert_array_equal(one.B_, again.B_)
     assert max(sizes) == 3
+
+    def errors(seed):
+        model = clone(NETWORKS).set_params(random_state=seed).fit(X, y)
+        return np.log(np.mean((model.predict(X) - y) ** 2))
+
+    stacks = np.mean([errors(seed) for seed in range(4)])
     monkeypatch.setattr(TorchBackend, "stacks", False)
-    other = clone(NETWORKS).fit(X, y)
-    errors = [float(np.mean((model.predict(X) - y) ** 2)) for model in (one, other)]
-    assert errors[0] < 1.05 * errors[1]
+    alone = np.mean([errors(seed) for seed in range(4)])  # one fit differs by a third from another
+    assert np.exp(stacks - alone) < 1.25
 
 
 @pytest.mark.slow

@@ -185,6 +185,8 @@ def weighing(rows: CurvatureRows, point: Point, problem: Problem) -> NetworkPass
 class DenseCurvature:
     """H as a matrix; with weights, of one output."""
 
+    shorter: tuple[Array, ...] = ()  # steps that come with a solution: none
+
     def __init__(
         self, rows: CurvatureRows, point: Point, problem: Problem, before: Array | None
     ) -> None:
@@ -234,7 +236,7 @@ class ProductCurvature:
         if at is None:
             sums = point.sums
             if not rows.whole:
-                sums = rows.source.reduce(OutputPass(self.A, problem.slope))
+                sums = rows.source.reduce(OutputPass(self.A, problem.slope, problem.rough))
             n, root = sums.n, output_root(be, sums.StS, sums.n, problem.lam) if project else None
         else:
             work = rows.source.reduce(WorkingPass(self.A, at.W, problem.slope, at.objective))
@@ -246,7 +248,7 @@ class ProductCurvature:
         self.K = (self.frame.L @ self.frame.L.T) * found.GtG  # (h, h)
         self.D = damping(rows.diagonal(self.K), be)
         self.lam = problem.lam / self.unit
-        self.last: Array | None = None
+        self.shorter: list[Array] = []  # steps that conjugate gradients came by
         self.free: Array | None = None  # all weights
 
     def hold(self, free: Array) -> None:
@@ -268,21 +270,23 @@ class ProductCurvature:
         return self.rows.source.reduce(ProductPass(self.frame, V, explained))
 
     def solve(self, g: Array, mu: float, effort: Effort = INEXACT) -> Array:
-        """v with (H + lam I + mu D) v = g to a relative residual, from the last one found.
+        """v with (H + lam I + mu D) v = g to a relative residual.
 
-        The residual is looked at one step late, while a GPU is at work on the next product.
+        What was there after 1, 2, 4, … products is kept, the last first: conjugate gradients that
+        end early damp. The residual is looked at one step late, while a GPU is at work on the next
+        product.
         """
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
         g = self.backend.asarray(g / self.unit)
         V, r, goal = 0 * g, g, effort.tolerance**2 * float((g * g).sum())
-        if self.last is not None:
-            V = self.last
-            r = g - self.product(V) - shift * V
         z = precondition(r)
         d, rz, rr = z, (r * z).sum(), (r * r).sum()
         step: Array | float = 1.0
-        for _ in range(effort.products):
+        self.shorter = []
+        for k in range(effort.products):
+            if k and k & (k - 1) == 0:
+                self.shorter.insert(0, V)
             Hd = self.product(d) + shift * d
             done = float(rr) <= goal or not float(step) > 0
             curve = (d * Hd).sum()
@@ -293,7 +297,6 @@ class ProductCurvature:
             z = precondition(r)
             rz, old, rr = (r * z).sum(), rz, (r * r).sum()
             d = z + (rz / old) * d
-        self.last = V
         return V
 
     def preconditioner(self, shift: Array) -> Callable[[Array], Array]:

@@ -82,15 +82,20 @@ class CurvatureProducts(Record):
         U = torch.baddbmm(U, self.Q, self.Q.mT @ U, alpha=-1)
         return self.X.mT @ (self.G * (U @ self.L.mT))
 
-    def solve(self, g: Tensor, mu: Tensor, V: Tensor | None) -> Tensor:
-        """v with (H + lam I + mu D) v = g, as in `ProductCurvature`, from a V if there is one."""
+    def solve(self, g: Tensor, mu: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """v with (H + lam I + mu D) v = g, and what was there after 1, 2, 4, … products.
+
+        As in `ProductCurvature`.
+        """
         shift = self.lam + mu * self.D
         precondition, g = self.preconditioner(shift), (g / self.unit).to(self.X.dtype)
-        r = g if V is None else g - self.product(V) - shift * V
-        V, goal = torch.zeros_like(g) if V is None else V, INEXACT.tolerance**2 * dot(g, g)
+        V, r, goal = torch.zeros_like(g), g, INEXACT.tolerance**2 * dot(g, g)
         d = z = precondition(r)
         rz, rr, step, going = dot(r, z), dot(r, r), torch.ones_like(goal), goal >= 0
-        for _ in range(INEXACT.products):
+        way: list[Tensor] = []
+        for k in range(INEXACT.products):
+            if k and k & (k - 1) == 0:
+                way.append(V)
             Hd = self.product(d) + shift * d
             goes_on, curve = going & (rr > goal) & (step > 0), dot(d, Hd)
             step = torch.where(going & (curve > 0), rz / curve, 0.0)
@@ -100,7 +105,7 @@ class CurvatureProducts(Record):
             z = precondition(r)
             rz, old, rr = dot(r, z), rz, dot(r, r)
             d = z + torch.where(going, rz / old, 0.0) * d
-        return V
+        return V, way
 
     def preconditioner(self, shift: Tensor) -> Callable[[Tensor], Tensor]:
         """(K ⊗ XᵀX/n + shift)⁻¹ by eigenvectors, as a function of R (m, p, h)."""
@@ -133,14 +138,17 @@ class CurvatureMatrices(Record):
     lam: Tensor  # (m, 1, 1)
     unit: Tensor  # (m, 1, 1)
 
-    def solve(self, g: Tensor, mu: Tensor, V: Tensor | None) -> Tensor:  # noqa: ARG002
-        """v with (H + lam I + mu D) v = g; no number where that is not positive definite."""
+    def solve(self, g: Tensor, mu: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """v with (H + lam I + mu D) v = g; no number where that is not positive definite.
+
+        Nothing comes with it on the way.
+        """
         m, p, h = g.shape
         shift = (self.lam + mu * self.D).mT.expand(m, h, p).reshape(m, h * p)
         L, failed = torch.linalg.cholesky_ex(self.H + torch.diag_embed(shift))
         c = (g / self.unit).to(L.dtype).mT.reshape(m, h * p, 1)
         v = torch.cholesky_solve(c, L).view(m, h, p).mT
-        return torch.where(failed[:, None, None] == 0, v, nan)
+        return torch.where(failed[:, None, None] == 0, v, nan), []
 
 
 Curvatures = CurvatureProducts | CurvatureMatrices

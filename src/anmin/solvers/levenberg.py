@@ -43,7 +43,7 @@ class Descent:
             enough = min(enough, ROUGH)
         fast, whole = problem.backend.single(), n <= 1.5 * enough
         if whole:
-            exact = n <= SMALL and not (rough and problem.objective.least_squares)
+            exact = n <= SMALL
             source = problem.source.using(problem.backend if exact else fast)
         else:
             source = problem.source.take(draw(n, enough, rng), fast)
@@ -89,43 +89,27 @@ class Descent:
         return one and self.problem.forms_matrix(point.A.shape[1], DENSE, self.rough * FORMED)
 
     def damped_step(self, point: Point, mu: float, before: Array | None) -> Visit:
-        """The best of a geometric search over the damping, from mu.
+        """The best of a geometric search over the damping, from mu, and a damping for the next.
 
-        One that helps will do where each costs a solve of its own, and on the penalty path. While
-        the loss falls further the damping is lowered; while it does not fall at all it is raised,
-        faster and faster. `point` itself comes back where no damping helps. Entries of the firing
-        pattern that changed are counted from the A `before`.
+        `point` itself comes back where no damping helps. Entries of the firing pattern that changed
+        are counted from the A `before`.
         """
         problem = self.problem.near(point)
         g, free = problem.downhill(point.A, point.W, gradient(problem, point))
         dense = self.forms_matrix(point)
-        tries = TRIES if dense and not self.rough else 1
         curvature = (DenseCurvature if dense else ProductCurvature)(
             self.rows, point, problem, self.as_counted(before)
         )
         if free is not None:
             curvature.hold(free)
         self.known = point.A, curvature.A
-        best, best_mu, grow, better = point, mu, FACTOR, 0
-        while mu < MOST:
-            v = curvature.solve(g, mu)
-            new = None if v is None else problem.at(point.A + problem.backend.asarray(v), point.W)
-            if new is not None and new.loss < best.loss:
-                best, best_mu, better = new, mu, better + 1
-                if grow > FACTOR or better == tries or mu < LEAST:
-                    break
-                mu /= FACTOR
-            elif best is not point:
-                break
-            else:
-                mu, grow = mu * grow, grow * 1.5
+        tries = TRIES if dense and not self.rough else 1
+        best, mu = search(problem, point, curvature, g, mu, tries)
         stuck = best is point
         if not stuck:
             best = problem.balance(best)
-        if tries == 1 and grow == FACTOR:  # it worked at once: try less next time
-            best_mu /= FACTOR
         norm = float((g * g).sum()) ** 0.5
-        facts = {"damping": max(best_mu, LEAST), "gradient": norm, "stuck": float(stuck)}
+        facts = {"damping": max(mu, LEAST), "gradient": norm, "stuck": float(stuck)}
         return Visit(best, counts=curvature.counts, facts=facts)
 
     def connected_step(self, point: Point, mu: float, before: Array | None) -> Visit:
@@ -157,6 +141,40 @@ class Descent:
         if before is None or self.known is None or self.known[0] is not before:
             return None if before is None else self.rows.backend.asarray(before)
         return self.known[1]
+
+
+def search(
+    problem: Problem, point: Point, curvature: DenseCurvature | ProductCurvature, g: Array,
+    mu: float, tries: int,
+) -> tuple[Point, float]:  # fmt: skip
+    """The best point of a geometric search over the damping, and where the next one begins.
+
+    One that helps will do where each costs a solve of its own, and on the penalty path. While the
+    loss falls further the damping is lowered; while it does not fall at all, nor for a shorter step
+    that conjugate gradients came by, it is raised, faster and faster.
+    """
+
+    def after(v: Array) -> Point:
+        return problem.at(point.A + problem.backend.asarray(v), point.W)
+
+    best, best_mu, grow, better = point, mu, FACTOR, 0
+    while mu < MOST:
+        v = curvature.solve(g, mu)
+        new = None if v is None else after(v)
+        if new is not None and new.loss < best.loss:
+            best, best_mu, better = new, mu, better + 1
+            if grow > FACTOR or better == tries or mu < LEAST:
+                break
+            mu /= FACTOR
+        elif best is not point:
+            break
+        else:
+            shorter = map(after, curvature.shorter)
+            if (short := next((new for new in shorter if new.loss < point.loss), None)) is not None:
+                return short, FACTOR**2 * mu
+            mu, grow = mu * grow, grow * 1.5
+    at_once = tries == 1 and grow == FACTOR  # try less next time
+    return best, best_mu / FACTOR if at_once else best_mu
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -183,47 +183,63 @@ def taken(steps: Sequence[DampedStep], rows: StackedRows) -> list[Visit | None]:
 
 
 class Dampings:
-    """For each network the first damping that helps, raised faster and faster while none does."""
+    """For each network the first damping that helps, raised faster and faster while none does.
+
+    Before it is raised, shorter steps that conjugate gradients came by are tried (`search`).
+    """
 
     def __init__(self, steps: Sequence[DampedStep], slabs: Slabs) -> None:
         self.steps, self.slabs, m = steps, slabs, len(steps)
         self.mu, self.grow = [step.mu for step in steps], [FACTOR] * m
+        self.next = [step.mu for step in steps]  # where the damping of the next step begins
         self.helped, self.odd = [False] * m, [False] * m
 
     def run(self, terms: Terms, curvature: Curvatures, A: Tensor, g: Tensor) -> Points:
         """The points come to, which mean nothing for networks that no damping helps."""
         problem, todo, live = self.steps[0].descent.problem, [*range(len(A))], 1 - terms.idle
         found: Points | None = None
-        V: Tensor | None = None
-        while True:
+        while todo:
             mu = curvature.D.new_tensor([self.mu[k] for k in todo])[:, None, None]
-            V = curvature.solve(g, mu, V)
-            there = A + (live[:, None, :-1] * V).to(problem.backend.dtype)
-            sums = self.slabs.output(todo, there, problem.slope, problem.rough)
-            new = terms.points(there, *sums)
-            if found is None:
-                found = new
-            else:
-                found.put(todo, new)
-            left = self.judge(todo, new)
-            if not left:
-                return found
-            if len(left) < len(todo):
-                terms, curvature = terms.only(left), curvature.only(left)
-                A, g, V, live = A[left], g[left], V[left], live[left]
-                todo = [todo[i] for i in left]
+            V, way = curvature.solve(g, mu)
+            shorter = False
+            while todo:
+                there = A + (live[:, None, :-1] * V).to(problem.backend.dtype)
+                sums = self.slabs.output(todo, there, problem.slope, problem.rough)
+                new = terms.points(there, *sums)
+                if found is None:
+                    found = new
+                else:
+                    found.put(todo, new)
+                left = self.judge(todo, new, shorter, last=not way)
+                if len(left) < len(todo):
+                    terms, curvature = terms.only(left), curvature.only(left)
+                    A, g, live, way = A[left], g[left], live[left], [U[left] for U in way]
+                    todo = [todo[i] for i in left]
+                if not way:
+                    break
+                V, shorter = way.pop(), True
+        assert found is not None
+        return found
 
-    def judge(self, todo: Sequence[int], new: Points) -> list[int]:
-        """Take notice of what a damping came to; the places of those that go on to another."""
+    def judge(self, todo: Sequence[int], new: Points, shorter: bool, last: bool) -> list[int]:
+        """Take notice of what a step came to; the places of those that go on to another.
+
+        After the last of a damping that is raised.
+        """
         left = []
         for i, (loss, odd) in enumerate(torch.stack([new.loss, new.odd], 1).tolist()):
             k = todo[i]
             self.odd[k] = bool(odd)
             self.helped[k] = not odd and loss < self.steps[k].point.loss
             if not self.odd[k] and not self.helped[k]:
-                self.mu[k], self.grow[k] = self.mu[k] * self.grow[k], self.grow[k] * 1.5
+                if last:
+                    self.mu[k], self.grow[k] = self.mu[k] * self.grow[k], self.grow[k] * 1.5
                 if self.mu[k] < MOST:
                     left.append(i)
+            elif shorter:
+                self.next[k] = FACTOR**2 * self.mu[k]
+            else:
+                self.next[k] = self.mu[k] / (FACTOR if self.grow[k] == FACTOR else 1.0)
         return left
 
     def visit(self, k: int, best: Points, numbers: Tensor) -> Visit | None:
@@ -232,11 +248,10 @@ class Dampings:
         loss, mse, odd, norm, flips = numbers[:5].tolist()
         if self.odd[k] or (odd and self.helped[k]):
             return None
-        point, mu = step.point, step.mu
+        point, mu = step.point, self.next[k] if self.helped[k] else step.mu
         if self.helped[k]:
             A, (W, StS, StY) = best.A[k, :, :h].contiguous(), best.outputs(k, h)
             point = Point(A, W, loss, mse, OutputStats(point.sums.n, StS, StY, point.sums.YtY))
-            mu = self.mu[k] / (FACTOR if self.grow[k] == FACTOR else 1.0)  # less, if it was enough
         counts = Counts(numbers[5 : 5 + h], flips, float(len(step.descent.rows.source)), 0.0)
         facts = {"damping": max(mu, LEAST), "gradient": norm, "stuck": float(not self.helped[k])}
         return Visit(point, counts=counts, facts=facts)
