@@ -57,12 +57,12 @@ def classifier(k=3, slope=0.0):
 
 def encoded(hinges=5, q=1, target=None, **options):
     """A model with an encoding, and rows far outside of those that it was fitted to."""
-    X, y = make_data(n=80, d=3, q=q)
+    X, y = make_data(n=160, d=3, q=q)
     X[:, 1] = np.round(X[:, 1])
-    given = {"n_networks": 2, "encoding": Encoding.fit(X, None, hinges), "max_iter": 80}
+    given = {"n_networks": 2, "encoding": Encoding.fit(X, None, hinges), "max_iter": 300}
     kind, y = (ANMINRegressor, y) if target is None else (ANMINClassifier, LABELS[target(y)])
     frame = pd.DataFrame(X, columns=["in/*", "in*/", "über"])
-    model = kind(4, random_state=0, **given, **options).fit(X if target is None else frame, y)
+    model = kind(8, random_state=0, **given, **options).fit(X if target is None else frame, y)
     assert model._scaling.encoding is not None
     assert model.n_hidden_ > 0
     return model, np.vstack([X, 100 * X[:5], [[1e30, -1e30, 0.0]]])

@@ -195,8 +195,10 @@ def test_networks_with_room_to_spare_do_not_follow_outliers():
     seen = np.arange(len(y)) < 500
 
     def errors(loss, rows):
-        model = ANMINRegressor(32, loss=loss, random_state=0).fit(X[rows], y[rows])
-        return np.abs(model.predict(X) - clean)
+        """The mean over some fits, of which one may have twice the error of another."""
+        models = [ANMINRegressor(32, loss=loss, random_state=k) for k in range(4)]
+        fits = [model.fit(X[rows], y[rows]) for model in models]
+        return np.mean([np.abs(model.predict(X) - clean) for model in fits], axis=0)
 
     found, without = errors("huber", seen), errors("squared_error", seen & ~bad)
     assert found[seen & bad].max() < 0.1  # they were moved by more than 7

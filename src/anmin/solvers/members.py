@@ -26,6 +26,7 @@ from anmin.sources.chunk import within
 from anmin.status import Status
 
 T = TypeVar("T")
+SLIGHT = 1e-4  # training error of data that may be without noise
 SAME = 2.0  # times the training error, of held-out rows of data without noise
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
 
@@ -61,7 +62,7 @@ class ViewPath:
     def noise_free(self) -> bool:
         """Whether held-out rows show next to no error, and none that the others do not."""
         train = np.mean([run.points[self.best].mse for run in self.walked])
-        return bool(train < FINE and self.errors[self.best] < SAME * train)
+        return bool(train < SLIGHT and self.errors[self.best] < SAME * train)
 
     def steps(self) -> list[PathStep]:
         return [

@@ -50,14 +50,15 @@ FALLING = 0.5  # ... to less than this share
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
 FULL_PATH = 100  # steps that a whole path may take
 EXACT = 1e-12  # training error at which there is nothing left to fit
-FINE = 1e-4  # training error below which single precision will not do
+FINE = 1e-6  # training error below which single precision will not do
 FEW = 2000  # rows below which one held-out part is not enough
 FOLDS = 3
 PARTS = 5  # networks for which parts may be as large as they are asked for; for more they are small
 REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
-CANDIDATES = 256
-WIDE = 2000  # inputs from which fewer of them are looked at
+CANDIDATES = 128
+WIRED = 256  # of units with few connections, which are harder to find, ...
+WIDE = 2000  # ... but for so many inputs
 
 
 def grow(
@@ -97,7 +98,7 @@ def candidates(
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     if problem.connections is not None:
         wiring = Wiring(problem.connections, X, R, A, V[:-1], problem.slope)
-        W, gain = wiring.units(CANDIDATES if len(A) < WIDE else CANDIDATES // 4, rng)
+        W, gain = wiring.units(WIRED if len(A) < WIDE else WIRED // 4, rng)
         return best_first(W, gain)
     be = CPU.single() if problem.rough else CPU
     n, odds, X, R = X[:, 0] @ X[:, 0], (R * R).sum(1), X.astype(be.dtype), R.astype(be.dtype)
@@ -327,4 +328,5 @@ def refit(
                 found.append((problem, (yield from descend(descent, point, stop, stage))))
     except Spent as ended:
         found += [] if ended.visit is None else [(problem, ended.visit.point)]
-    return sorted(found, key=lambda start: start[1].loss)[:n]
+    # Some come to the same minimum: which is better by its last digits is chance.
+    return sorted(found, key=lambda start: float(f"{start[1].loss:.9g}"))[:n]

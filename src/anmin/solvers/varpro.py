@@ -28,6 +28,7 @@ from anmin.status import Status
 SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
+SAME = 1e-9  # of a loss: two that differ by less are of one minimum, and chance tells them apart
 ROUND_STEPS = 8  # between eliminations of random starts
 
 ALL = Stage("descend", monotone=True)
@@ -138,7 +139,8 @@ class VarPro(Solver):
             trial = yield from descend(descent, trial, stop, explore, mu=3e-3)
             gained = point.loss - trial.loss > self.tol * point.loss
             failures = 0 if gained else failures + 1
-            point = min(point, trial, key=by_loss)
+            if trial.loss < (1 - SAME) * point.loss:
+                point = trial
         return point
 
     def best_start(self, problem: Problem, start: Start) -> Moves[np.ndarray]:
