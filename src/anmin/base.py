@@ -42,7 +42,7 @@ from anmin.sources import RawSource, Scaling, batch_rows, is_source, predict_sou
 from anmin.sources.draws import Beside
 from anmin.starts import TreeStart, tree_start
 
-MOST_HIDDEN = 256  # for n_hidden="auto"
+HIDDEN, MOST_HIDDEN = 64, 128  # for n_hidden="auto": as a rule, and where held-out rows ask for it
 NETWORKS = 3  # that are averaged, of the best encoding
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ROWS_A_SECOND = 2000  # that several networks take besides
@@ -71,7 +71,7 @@ class BaseANMIN(
 
     def __init__(
         self,
-        n_hidden: int | str = 64,
+        n_hidden: int | str = "auto",
         *,
         slope: float = 0.0,
         lam: float | str = "auto",
@@ -110,7 +110,8 @@ class BaseANMIN(
     ) -> None:  # fmt: skip
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
         solver = solver_object(self.solver)
-        h, free = self._size(solver, rows), groups is None and not checks.is_splitter(self.cv)
+        h, first = self._size(solver, rows)
+        free = groups is None and not checks.is_splitter(self.cv)
         if self.max_time is not None and free and self._chooses(solver):
             rows = affordable(rows, h, self.max_time)
         networks, encoding = self._plan(solver, rows)
@@ -124,13 +125,12 @@ class BaseANMIN(
         whole = self._problem(rows, h, solver)
         with whole.backend.session(), np.errstate(all="ignore"):
             rng = check_random_state(self.random_state)
-            start = Start(h, rng, self._start(whole, h, encoding, trees, rng))
+            start = Start(h, rng, first, self._start(whole, h, encoding, trees, rng))
             log = self._log(whole, start, search)
             if log is not None and (self.random_state is None or self.random_state is np.random):
                 start = replace(start, rng=check_random_state(log.seed))
             engine = Engine(budget, whole.units, log)
-            told = lambda: (engine.told or whole).source.scaling  # noqa: E731
-            close = self._listen(engine, X, y, told)
+            close = self._listen(engine, X, y, lambda: (engine.told or whole).source.scaling)
             if self.lam == "auto":
                 search = replace(search, views=self._views(whole, encoding, start.rng, trees))
             try:
@@ -180,11 +180,7 @@ class BaseANMIN(
         return views if trees is None else with_trees(views, problem, trees, rng)
 
     def _plan(self, solver: Solver, rows: RawSource) -> tuple[int, str | Encoding | None]:
-        """How many networks, and behind which encoding.
-
-        "auto" is several behind the best of some where held-out rows choose, and one network on the
-        inputs as they are with a penalty, a start, an end or a short budget of the user's own.
-        """
+        """How many networks, and behind which encoding: one and none, where the user says so."""
         alone = self.warm_start or self.early_stopping or checks.is_array(self.init)
         n = rows.tally()[0]
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME + n / ROWS_A_SECOND))
@@ -261,12 +257,13 @@ class BaseANMIN(
             )
         return chooses
 
-    def _size(self, solver: Solver, rows: RawSource) -> int:
+    def _size(self, solver: Solver, rows: RawSource) -> tuple[int, int]:
+        """Units of a network at most, and until held-out rows ask for more."""
         if self.n_hidden == "auto":
-            self._chooses(solver, 'n_hidden="auto"')
-            return MOST_HIDDEN
+            several = self._plan(solver, rows)[0] > 1 and self._loss is None
+            return MOST_HIDDEN if several and not self._wants_intervals() else HIDDEN, HIDDEN
         h = checks.whole_number("n_hidden", self.n_hidden, least=1)
-        return checks.fits_in_memory(h, rows.width[0] + 1)
+        return checks.fits_in_memory(h, rows.width[0] + 1), h
 
     def _search(
         self, solver: Solver, rows: RawSource, X: Any, y: Any, weight: np.ndarray | None,

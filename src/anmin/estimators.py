@@ -83,7 +83,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
     @extended(BaseANMIN)
     def __init__(
         self,
-        n_hidden: int | str = 64,
+        n_hidden: int | str = "auto",
         *,
         loss: str | Loss = SQUARED,
         quantile: Any = None,
@@ -227,7 +227,7 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
     @extended(BaseANMIN)
     def __init__(
         self,
-        n_hidden: int | str = 64,
+        n_hidden: int | str = "auto",
         *,
         loss: str = "auto",
         class_weight: Any = None,

@@ -190,12 +190,12 @@ def test_a_budget_that_is_short_for_the_rows_goes_into_one_network():
 
 
 def test_a_view_whose_error_still_falls_stays_in_the_race():
-    falls = Run(SQUARED_ERROR, np.ones(1), errors=[8.0, 4.0, 2.0, 1.0, 0.5])
-    rests = Run(SQUARED_ERROR, np.ones(1), errors=[8.0, 1.1, 1.05, 1.0, 1.0])
+    falls = Run(SQUARED_ERROR, np.ones(1), 8, errors=[8.0, 4.0, 2.0, 1.0, 0.5])
+    rests = Run(SQUARED_ERROR, np.ones(1), 8, errors=[8.0, 1.1, 1.05, 1.0, 1.0])
     assert falls.may_win(0.1)
     assert not rests.may_win(0.1)
     assert rests.may_win(1.0)
-    assert not Run(SQUARED_ERROR, np.ones(1), errors=[2.0, 1.0]).may_win(0.1)
+    assert not Run(SQUARED_ERROR, np.ones(1), 8, errors=[2.0, 1.0]).may_win(0.1)
 
 
 @pytest.mark.slow

@@ -488,16 +488,30 @@ def test_a_listener_stops_the_path():
 def test_the_number_of_units_can_be_found():
     X, y = make_data(120, 2)
     model = fit(X, y, n_hidden="auto")
-    check_path(model, 256)
+    check_path(model, 64)
     assert model.score(X, y) > 0.9
     kink = fit(X, np.abs(X[:, 0] - 1), n_hidden="auto")
     assert kink.score(X, np.abs(X[:, 0] - 1)) > 0.98
 
 
 @pytest.mark.parametrize("settings", [{"lam": 1e-3}, {"solver": "anmin"}, {"solver": Algorithm1()}])
-def test_the_number_of_units_needs_a_path(data, settings):
-    with pytest.raises(ValueError, match='n_hidden="auto" needs lam="auto" and a solver'):
-        fit(*data, n_hidden="auto", **settings)
+def test_without_a_path_there_are_64_units(data, settings):
+    one, other = (fit(*data, n_hidden=h, max_iter=3, **settings) for h in ("auto", 64))
+    np.testing.assert_array_equal(one.A_, other.A_)
+
+
+@pytest.mark.slow
+def test_held_out_rows_ask_for_more_units_where_they_gain():
+    """Up to 128 a network: a wavy surface without noise wants them, a noisy plane does not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    wavy = np.sin(9 * X[:, 0]) * np.cos(7 * X[:, 1])
+    noisy = X[:, 0] + rng.normal(size=3000)
+    many, few = (
+        ANMINRegressor(encoding=None, n_networks=2, random_state=0).fit(X, y) for y in (wavy, noisy)
+    )
+    assert 2 * 64 < many.n_hidden_ <= 2 * 128
+    assert few.n_hidden_ < 64
 
 
 def test_another_word_is_no_number(data):

@@ -80,7 +80,7 @@ def fit(
     test_size: Annotated[float, TestSize] = 0.2,
     refit: Annotated[bool, Refit] = True,
     as_json: JsonOption = False,
-    n_hidden: Annotated[str, Hidden] = "64",
+    n_hidden: Annotated[str, Hidden] = "auto",
     lam: Annotated[str, Lam] = "auto",
     slope: Annotated[float | None, Slope] = None,
     solver: Annotated[str | None, Solver] = None,

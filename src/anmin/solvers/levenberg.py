@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
@@ -24,6 +24,7 @@ from anmin.sources.support import Support
 
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 ROUGH = 4000  # on the penalty path, and from its end
+LOOK = 3  # times the rows of the curvature, from which these have a first look at a step
 SMALL = 400  # rows up to which curvature is in full precision, but for a rough look
 FORMED = 20  # rows an unknown from which the matrix of curvature is formed there
 FACTOR = 3.0  # between neighbouring dampings
@@ -104,13 +105,32 @@ class Descent:
             curvature.hold(free)
         self.known = point.A, curvature.A
         tries = TRIES if dense and not self.rough else 1
-        best, mu = search(problem, point, curvature, g, mu, tries)
+        best, mu = search(self.trials(problem, point), point, curvature, g, mu, tries)
         stuck = best is point
         if not stuck:
             best = problem.balance(best)
         norm = float((g * g).sum()) ** 0.5
         facts = {"damping": max(mu, LEAST), "gradient": norm, "stuck": float(stuck)}
         return Visit(best, counts=curvature.counts, facts=facts)
+
+    def trials(self, problem: Problem, point: Point) -> Callable[[Array], Point]:
+        """What a step v from a point comes to; the point itself, where it is soon seen to be worse.
+
+        Of many rows those of the curvature have a first look at it.
+        """
+        at = problem.backend.asarray
+        if self.rows.whole or LOOK * len(self.rows.source) > len(problem.source):
+            return lambda v: problem.at(point.A + at(v), point.W)
+        some = replace(problem, source=self.rows.source, rough=problem.objective.least_squares)
+        here = some.at(self.rows.backend.asarray(point.A), point.W).loss
+
+        def after(v: Array) -> Point:
+            A = point.A + at(v)
+            if not some.at(self.rows.backend.asarray(A), point.W).loss < here:
+                return point
+            return problem.at(A, point.W)
+
+        return after
 
     def connected_step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The same in the weights that there are: where A is zero it stays zero."""
@@ -144,8 +164,8 @@ class Descent:
 
 
 def search(
-    problem: Problem, point: Point, curvature: DenseCurvature | ProductCurvature, g: Array,
-    mu: float, tries: int,
+    after: Callable[[Array], Point], point: Point, curvature: DenseCurvature | ProductCurvature,
+    g: Array, mu: float, tries: int,
 ) -> tuple[Point, float]:  # fmt: skip
     """The best point of a geometric search over the damping, and where the next one begins.
 
@@ -153,10 +173,6 @@ def search(
     loss falls further the damping is lowered; while it does not fall at all, nor for a shorter step
     that conjugate gradients came by, it is raised, faster and faster.
     """
-
-    def after(v: Array) -> Point:
-        return problem.at(point.A + problem.backend.asarray(v), point.W)
-
     best, best_mu, grow, better = point, mu, FACTOR, 0
     while mu < MOST:
         v = curvature.solve(g, mu)

@@ -42,6 +42,7 @@ FACTOR = 3.0  # between consecutive penalties
 LOWEST = 1e-11  # penalty at which the path ends
 TOL = 1e-3  # gain of the damped steps at a penalty that is too little
 ENTER = 16  # neurons that may enter at each penalty
+STEEP = 0.9  # of the held-out error at the last one, under which there may be more of them in all
 PATIENCE = 2  # penalties without a better held-out error, ...
 GAIN = 0.01  # ... by this share of it, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
@@ -166,6 +167,7 @@ class Run:
 
     by: Objective  # what it is judged by
     s: np.ndarray  # the scale of each column
+    units: int  # that there may be
     points: list[Point] = field(default_factory=list)
     scalings: list[Scaling] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -192,6 +194,14 @@ class Run:
         """Whether it has come to this error, or is likely to: without noise it falls and falls."""
         falls = len(self.errors) > LEG and self.errors[-1] < FALLING * self.errors[-1 - LEG]
         return self.least <= error or falls
+
+    def room(self, h: int) -> int:
+        """Units for the next penalty: more, up to h, where all are in use and the error falls."""
+        have = self.points[-1].A.shape[1] if self.points else 0
+        falls = len(self.errors) > 1 and self.errors[-1] < STEEP * self.errors[-2]
+        if falls and have > self.units - ENTER // 2:
+            self.units = min(self.units + ENTER, h)
+        return min(self.units, have + ENTER)
 
     def scale(self, view: View, backend: Backend) -> np.ndarray:
         """That of each column for the next penalty: by relevance, at some of them."""
@@ -233,7 +243,8 @@ def walk(
 
     A run that is given goes on from where it stands.
     """
-    run = run or Run(judging(part.objective, judge), np.ones(view.scaling.n_inputs))
+    units = start.first or start.h
+    run = run or Run(judging(part.objective, judge), np.ones(view.scaling.n_inputs), units)
     rules = None if view.trees is None else rules_on(seen(part, view), view.trees, start.rng)
     ground: Ground | None = None
     try:
@@ -244,8 +255,7 @@ def walk(
                 ground = Ground.of(part, judge.scaled(scaling), scaling, run, s, rough, start)
             here = replace(ground.problem, lam=first / FACTOR ** len(run.points))
             point = here.point(ground.point.A, ground.point.sums, ground.point.W)
-            room = min(start.h, point.A.shape[1] + ENTER)
-            point = grow(here, point, room, start.rng, rules)
+            point = grow(here, point, run.room(start.h), start.rng, rules)
             if point.A.shape[1]:
                 stop = Stop(view.steps, TOL)
                 point = yield from descend(ground.descent.on(here), point, stop, stage, mu=0.1)

@@ -28,6 +28,7 @@ class Start:
 
     h: int  # hidden units, at most
     rng: np.random.RandomState
+    first: int = 0  # units until held-out rows ask for more; 0: as many as there may be
     A: np.ndarray | None = None  # the first hidden layer, where it was given
     point: Point | None = None  # the end of the penalty path, where there was one
     view: View | None = None  # and how the inputs were looked at there

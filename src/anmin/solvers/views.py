@@ -41,10 +41,10 @@ class View:
     power: float = 1.0  # 0: relevance has no part
     mix: float = 0.0
     floor: float = 0.05
-    relocations: int = 2  # in a row without a gain that end the last stage
+    relocations: int = 1  # in a row without a gain that end the last stage
     steps: int = 8  # damped ones at each penalty
     last: float = inf  # damped ones on all rows, ...
-    tol: float = 0.0  # ... or until five of them gain less than this share
+    tol: float = 1e-3  # ... or until five of them gain less than this share
     trees: TreeStart | None = None  # whose rules are candidates for units
 
     def patient(self) -> View:
