@@ -43,7 +43,7 @@ from anmin.sources.draws import Beside
 from anmin.starts import TreeStart, tree_start
 
 HIDDEN, MOST_HIDDEN = 64, 128  # for n_hidden="auto": as a rule, and where held-out rows ask for it
-NETWORKS = 3  # that are averaged, of the best encoding
+NETWORKS, MORE = 3, 5  # that are averaged, of the best encoding; with few rows they differ more
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ROWS_A_SECOND = 2000  # that several networks take besides
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
@@ -190,7 +190,8 @@ class BaseANMIN(
         )
         several = self._chooses(solver) and not (alone or short) and self.connections is None
         encoding = self.encoding
-        networks = NETWORKS if several else 1
+        few = n < FEW and self._loss is None and not self._wants_intervals()
+        networks = (MORE if few else NETWORKS) if several else 1
         if self.n_networks != "auto":
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
         if encoding is not None and not isinstance(encoding, Encoding):

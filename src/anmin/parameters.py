@@ -57,7 +57,8 @@ PARAMETERS = """
         and `intercepts_` are for raw X in any case.
     n_networks : int or "auto", default="auto"
         Networks that are fitted, without another part of the rows each, and averaged into one
-        network. "auto" is three where held-out rows choose `lam`; one with a `lam`, `init`,
+        network. "auto" is three where held-out rows choose `lam`, and five below 2,000 rows under
+        the squared error without intervals; one with a `lam`, `init`,
         `warm_start`, `early_stopping`, solver or short budget of your own (below 500 iterations,
         or two seconds and one for every 2,000 rows), or fewer than 50 rows, which leaves Eq. (1)
         as it is.
