@@ -50,9 +50,10 @@ class ViewPath:
 
     @property
     def errors(self) -> np.ndarray:
-        """The mean held-out error at each penalty that all parts have come to."""
-        length = min(len(run.points) for run in self.walked)
-        return np.mean([run.errors[:length] for run in self.walked], axis=0)
+        """The mean held-out error at each penalty; a part that ended stays where it was."""
+        length = max(len(run.points) for run in self.walked)
+        errors = [[run.errors[run.place(i)] for i in range(length)] for run in self.walked]
+        return np.mean(errors, axis=0)
 
     @property
     def best(self) -> int:
@@ -61,16 +62,16 @@ class ViewPath:
     @property
     def noise_free(self) -> bool:
         """Whether held-out rows show next to no error, and none that the others do not."""
-        train = np.mean([run.points[self.best].mse for run in self.walked])
+        train = np.mean([run.points[run.place(self.best)].mse for run in self.walked])
         return bool(train < SLIGHT and self.errors[self.best] < SAME * train)
 
     def steps(self) -> list[PathStep]:
         return [
             PathStep(
                 self.first / FACTOR**i,
-                float(np.mean([run.points[i].mse for run in self.walked])),
+                float(np.mean([run.points[run.place(i)].mse for run in self.walked])),
                 float(error),
-                round(float(np.mean([run.points[i].A.shape[1] for run in self.walked]))),
+                round(float(np.mean([run.points[run.place(i)].A.shape[1] for run in self.walked]))),
             )
             for i, error in enumerate(self.errors)
         ]
@@ -177,9 +178,9 @@ def in_memory(problem: Problem, rng: np.random.RandomState) -> Problem:
 
 def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:
     """The networks of a path as points on all rows, and a start that was given."""
-    i, starts = path.best, []
-    lam = path.first / FACTOR**i
+    starts, lam = [], path.first / FACTOR**path.best
     for run in path.walked:
+        i = run.place(path.best)
         here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
         here = in_single(here) if run.points[i].mse > FINE else here
         starts.append((here, here.balance(here.at(run.points[i].A))))

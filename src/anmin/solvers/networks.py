@@ -194,7 +194,7 @@ def weigh(
     judged: list[HeldOut] = []
     raw: list[float] = []
     for k, part in enumerate(parts):
-        if any(len(path.runs) <= k or len(path.runs[k].points) <= path.best for path in paths):
+        if any(len(path.runs) <= k or not path.runs[k].points for path in paths):
             continue
         members = [member_of(problem, path, k) for path in paths]
         here = replace(problem, source=part.train.scaled(plain.scaling))
@@ -236,7 +236,8 @@ def columns(view: View) -> int:
 
 def member_of(problem: Problem, path: ViewPath, k: int) -> Member:
     """The network of a path without the k-th part, at the penalty of its view."""
-    run, i = path.runs[k], path.best
+    run = path.runs[k]
+    i = run.place(path.best)
     return Member(problem.network(run.points[i]), run.scalings[i])
 
 

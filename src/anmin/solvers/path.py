@@ -181,6 +181,10 @@ class Run:
     def least(self) -> float:
         return min(self.errors, default=inf)
 
+    def place(self, i: int) -> int:
+        """That of penalty i, or of the last one that it came to."""
+        return min(i, len(self.points) - 1)
+
     def over(self, first: float) -> bool:
         """Whether there is nothing left to fit, or the held-out error no longer falls."""
         best, waited, k = inf, 0, len(self.errors)

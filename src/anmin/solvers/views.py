@@ -49,7 +49,7 @@ class View:
 
     def patient(self) -> View:
         """The same, refined to the end: without noise every step is worth it."""
-        return replace(self, relocations=2, last=inf, tol=0.0)
+        return replace(self, relocations=4, last=inf, tol=0.0)
 
     def stretched(self, s: np.ndarray) -> Scaling:
         """The scaling with column j times s_j."""
