@@ -27,6 +27,7 @@ from anmin.status import Status
 
 T = TypeVar("T")
 SLIGHT = 1e-4  # training error of data that may be without noise
+FALLS_ON = 0.7  # of the least error that all parts have come to, which those that go on reach
 SAME = 2.0  # times the training error, of held-out rows of data without noise
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
 
@@ -50,10 +51,16 @@ class ViewPath:
 
     @property
     def errors(self) -> np.ndarray:
-        """The mean held-out error at each penalty; a part that ended stays where it was."""
-        length = max(len(run.points) for run in self.walked)
-        errors = [[run.errors[run.place(i)] for i in range(length)] for run in self.walked]
-        return np.mean(errors, axis=0)
+        """The mean held-out error at each penalty that all parts have come to.
+
+        Where they fall on, as without noise, one that ended early does not end the others.
+        """
+        lengths = [len(run.points) for run in self.walked]
+        errors = np.mean(
+            [[run.errors[run.place(i)] for i in range(max(lengths))] for run in self.walked], axis=0
+        )
+        common = errors[: min(lengths)]
+        return errors if errors.min() < FALLS_ON * common.min() else common
 
     @property
     def best(self) -> int:
