@@ -21,7 +21,6 @@ from anmin.solvers.spectrum import centred_inputs
 from anmin.sums.output import InputPass
 
 PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
-DEGREE = 1.4  # what a degree of freedom counts: at 1 some sets of few rows are fitted to the noise
 CANCELLED = 1e-10
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
@@ -42,8 +41,8 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
 
     Of a loss that is not quadratic, the linear model of that loss.
 
-    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − 1.4 df/n)²,
-    with df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
+    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
+    df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
     """
     if problem.source.shape[1] > WIDE:
         return wide_ridge(problem, units)
@@ -73,11 +72,12 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
 
 
 def freedom(spent: float) -> float:
-    """What is left of the rows after degrees of freedom, a share `spent` of them, each 1.4 times.
+    """What is left of the rows after degrees of freedom, a share `spent` of them.
 
-    Where these would be more than there are, a little is left all the same: y may be exact.
+    Those beyond half of the rows count three times, since with as many columns as rows noise can
+    be fitted by any of them; a little is left all the same: y may be exact.
     """
-    return max(1 - DEGREE * spent, 0.1 * (1 - spent), 1e-9)
+    return max(1 - spent - 2 * max(spent - 0.5, 0.0), 0.1 * (1 - spent), 1e-9)
 
 
 def wide_ridge(problem: Problem, units: float) -> Network:
