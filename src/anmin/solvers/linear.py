@@ -41,8 +41,8 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
 
     Of a loss that is not quadratic, the linear model of that loss.
 
-    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)² with
-    df = 1 + Σ λ / (λ + penalty). The mean is not penalised.
+    With XᵀX = QΛQᵀ over the centred inputs the error of a penalty is ‖Y − XC‖² / (1 − df/n)²,
+    df = 1 + Σ λ / (λ + penalty), but for many degrees (`freedom`). The mean is not penalised.
     """
     if problem.source.shape[1] > WIDE:
         return wide_ridge(problem, units)
