@@ -106,7 +106,11 @@ class FusedRows:
         self, rows: slice, A: Weights, Y: np.ndarray, slope: float
     ) -> tuple[float, np.ndarray, np.ndarray, float]:
         """n, SᵀS, SᵀY and tr YᵀY with S = [σ(XA), √w], summed in double precision."""
-        return output(*self.at(rows), *A, Y[rows], slope)
+        Y = Y[rows].astype(np.float64)
+        S = np.empty((len(Y), A[0].shape[1] + 1))
+        outputs(*self.at(rows), *A, slope, S)
+        StS = S.T @ S  # which NumPy knows to be symmetric: half of the work
+        return float(StS[-1, -1]), StS, S.T @ Y, float((Y * Y).sum())
 
     def sums(self, h: int) -> tuple[np.ndarray, np.ndarray]:
         """Where Xᵀ U is summed up, for U of h columns."""
@@ -222,19 +226,12 @@ def descent(D, place, part, first, V, T, Y, W, slope, out, Z):  # type: ignore[n
 
 
 @loop
-def output(D, place, part, first, V, T, Y, slope):  # type: ignore[no-untyped-def]
-    """n, SᵀS, SᵀY and tr YᵀY with S = [σ(X V), √w], the products and sums in double precision."""
+def outputs(D, place, part, first, V, T, slope, S):  # type: ignore[no-untyped-def]
+    """S = [σ(X V), √w], in double precision."""
     n, h = len(D), V.shape[1]
-    P, S = np.empty((BLOCK, h), D.dtype), np.empty((BLOCK, h + 1))
-    StS, StY, YtY = np.zeros((h + 1, h + 1)), np.zeros((h + 1, Y.shape[1])), 0.0
-    off = D.dtype.type(slope)
+    P, off = np.empty((BLOCK, h), D.dtype), D.dtype.type(slope)
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         k = stop - start
         units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
-        hidden(P[:k], D[start:stop, 0], off, S)
-        StS += np.dot(S[:k].T, S[:k])
-        R = Y[start:stop].astype(np.float64)
-        StY += np.dot(S[:k].T, R)
-        YtY += (R * R).sum()
-    return StS[h, h], StS, StY, YtY
+        hidden(P[:k], D[start:stop, 0], off, S[start:stop])
