@@ -88,7 +88,7 @@ class Spectrum:
 def leading(product: Product, p: int, trace: float, rank: int) -> Spectrum:
     """The `rank` largest eigenvalues of a symmetric matrix of this trace."""
     rank = min(rank, p)
-    Q = np.linalg.qr(np.random.RandomState(0).standard_normal((p, rank)))[0]
+    Q = np.random.RandomState(0).standard_normal((p, rank))
     for _ in range(SWEEPS):
         Q = np.linalg.qr(product(Q))[0]
     values, V = np.linalg.eigh(Q.T @ product(Q))
