@@ -30,7 +30,7 @@ from anmin.solvers import Problem
 from anmin.sources.chunk import within
 from anmin.sources.draws import draw
 
-MOST_ROWS = 10_000  # that the mean is taken over
+MOST_ROWS = 4000  # that the mean is taken over
 PAIRED = 512  # rows that pairs are tried on
 FIRST = 12  # inputs that are paired, the most important ones
 

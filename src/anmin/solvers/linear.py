@@ -53,7 +53,7 @@ def ridge_network(problem: Problem, units: float = inf) -> Network:
     XtX, XtY = (problem.backend.to_numpy(V) for V in (sums.XtX, sums.XtY))
     n, mean, y_mean = XtX[0, 0], XtX[0, 1:] / XtX[0, 0], XtY[0] / XtX[0, 0]
     K, c = XtX[1:, 1:] - n * np.outer(mean, mean), XtY[1:] - n * np.outer(mean, y_mean)
-    values, Q = eigh(K)
+    values, Q = eigh(K, driver="evd")
     values, c = np.maximum(values, 1e-12 * values.max(initial=0.0) + 1e-300), Q.T @ c
     rows, variance = problem.source.shape[0], sums.YtY - n * float(y_mean @ y_mean)
     best, C, least = np.inf, np.zeros_like(c), 0.0

@@ -65,8 +65,12 @@ class Moments:
         unit = unit_of(low, high)
         w = np.ones(n) if weight is None else weight
         total = float(w.sum())
-        mean = low + unit * (w @ ((V - low) / unit)) / total
-        return cls(n, total, low, high, mean, w @ ((V - mean) / unit) ** 2)
+        apart = V - low  # one array of the size of V, changed in place
+        apart /= unit
+        shift = w @ apart / total
+        apart -= shift
+        apart *= apart
+        return cls(n, total, low, high, low + unit * shift, w @ apart)
 
     @property
     def unit(self) -> np.ndarray:
