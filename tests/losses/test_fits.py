@@ -195,8 +195,8 @@ def test_networks_with_room_to_spare_do_not_follow_outliers():
     seen = np.arange(len(y)) < 500
 
     def errors(loss, rows):
-        """The mean over some fits, of which one may have twice the error of another."""
-        models = [ANMINRegressor(32, loss=loss, random_state=k) for k in range(4)]
+        """The mean over eight fits, of which one may have thrice the error of another."""
+        models = [ANMINRegressor(32, loss=loss, random_state=k) for k in range(8)]
         fits = [model.fit(X[rows], y[rows]) for model in models]
         return np.mean([np.abs(model.predict(X) - clean) for model in fits], axis=0)
 
