@@ -30,10 +30,15 @@ def seeds(settings: Settings) -> None:
             spread = np.sqrt(mse).std(ddof=1) / np.sqrt(mse).mean() if len(mse) > 1 else np.nan
             rows.append([case, name, len(mse), mse.mean(), mse.min(), mse.max(), spread])
             if ":" in case:
-                spreads.append(spread)
+                spreads.append((spread, np.sqrt(mse).mean()))
     header = ["case", "method", "seeds", "mean test MSE", "least", "largest", "spread of RMSE"]
     show("Over random_state", header, rows)
     if len(methods) > 1 and spreads:
-        first, second = np.reshape(spreads, (-1, len(methods))).mean(0)[:2]  # one may be 0
-        ratio = first / second
-        print(f"\nmean spread of {methods[0]} over that of {methods[1]}: {ratio:.2f}; bar 0.5")
+        found = np.reshape(spreads, (-1, len(methods), 2))[:, :2]
+        shares, errors = found[:, :, 0], found[:, :, 1]
+        first, second = shares.mean(0)  # over the sets: one of them may be 0
+        print(
+            f"\nmean spread of {methods[0]} over that of {methods[1]}: {first / second:.2f}; bar 0.5"
+        )
+        first = (shares[:, 0] * errors[:, 0] / errors[:, 1]).mean()
+        print(f"both as shares of the error of {methods[1]}: {first / second:.2f}")

@@ -20,12 +20,14 @@ from anmin.solvers.members import ViewPath
 from anmin.solvers.networks import HeldOutPart, race, with_networks
 from anmin.solvers.path import (
     PATH_SHARE,
+    Run,
     grow,
     held_out_parts,
     prune,
     refit,
     walk,
 )  # fmt: skip
+from anmin.solvers.problem import Point
 from anmin.solvers.views import View
 from anmin.status import Status
 
@@ -378,6 +380,24 @@ def test_the_path_keeps_to_its_share_of_the_budget(folds):
     best = min(path.steps(), key=lambda step: step.held_out_mse)
     assert path.steps()[path.best] == best
     assert engine.budget.iterations == len(steps)
+
+
+def came_to(*errors):
+    """A run whose training errors are those on the held-out rows."""
+    points = [Point(None, None, error, error, None) for error in errors]
+    return Run(None, np.ones(1), 8, points, [None] * len(points), list(errors))
+
+
+def test_a_part_that_came_to_a_halt_does_not_hold_the_others_back():
+    falling, halted = came_to(1e-2, 1e-4, 1e-5, 1e-6), came_to(1e-2, 1e-4, 1e-4)
+    path = ViewPath(None, 0.3, [falling, came_to(1e-2, 1e-4, 2e-5, 2e-6), halted])
+    assert path.best == 3
+    assert path.noise_free
+    assert path.averaged == path.runs[:2]
+    noisy = ViewPath(None, 0.3, [came_to(2.0, 0.1, 0.2), came_to(2.0, 0.5, 0.6)])
+    assert noisy.best == 1
+    assert not noisy.noise_free
+    assert noisy.averaged == noisy.runs
 
 
 def test_the_stages_come_in_order(monkeypatch):

@@ -7,9 +7,11 @@ network.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from anmin.history import PathStep
 from anmin.moves import Conclusion, Moves, Spent, Visit
@@ -29,7 +31,13 @@ T = TypeVar("T")
 SLIGHT = 1e-4  # training error of data that may be without noise
 FALLS_ON = 0.7  # of the least error that all parts have come to, which those that go on reach
 SAME = 2.0  # times the training error, of held-out rows of data without noise
+FAR = 4.0  # times the least held-out error of a part, beyond which another is left out there
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
+
+
+def typical(errors: ArrayLike) -> np.ndarray:
+    """The geometric mean over the first axis."""
+    return np.exp(np.log(np.maximum(errors, np.finfo(float).tiny)).mean(0))
 
 
 @dataclass(slots=True)
@@ -51,13 +59,14 @@ class ViewPath:
 
     @property
     def errors(self) -> np.ndarray:
-        """The mean held-out error at each penalty that all parts have come to.
+        """The geometric mean of held-out errors at each penalty that all parts have come to.
 
-        Where they fall on, as without noise, one that ended early does not end the others.
+        Where they fall on, as without noise, one that ended early does not end the others, and
+        however bad it is, its error does not drown theirs.
         """
         lengths = [len(run.points) for run in self.walked]
-        errors = np.mean(
-            [[run.errors[run.place(i)] for i in range(max(lengths))] for run in self.walked], axis=0
+        errors = typical(
+            [[run.errors[run.place(i)] for i in range(max(lengths))] for run in self.walked]
         )
         common = errors[: min(lengths)]
         return errors if errors.min() < FALLS_ON * common.min() else common
@@ -69,8 +78,15 @@ class ViewPath:
     @property
     def noise_free(self) -> bool:
         """Whether held-out rows show next to no error, and none that the others do not."""
-        train = np.mean([run.points[run.place(self.best)].mse for run in self.walked])
+        train = typical([run.points[run.place(self.best)].mse for run in self.walked])
         return bool(train < SLIGHT and self.errors[self.best] < SAME * train)
+
+    @property
+    def averaged(self) -> list[Run]:
+        """Those whose networks are averaged: without noise none that came to a halt far above."""
+        errors = [run.errors[run.place(self.best)] for run in self.walked]
+        most = FAR * min(errors) if self.noise_free else inf
+        return [run for run, error in zip(self.walked, errors, strict=True) if error <= most]
 
     def steps(self) -> list[PathStep]:
         return [
@@ -186,7 +202,7 @@ def in_memory(problem: Problem, rng: np.random.RandomState) -> Problem:
 def starts_of(problem: Problem, path: ViewPath, start: Start) -> list[tuple[Problem, Point]]:
     """The networks of a path as points on all rows, and a start that was given."""
     starts, lam = [], path.first / FACTOR**path.best
-    for run in path.walked:
+    for run in path.averaged:
         i = run.place(path.best)
         here = replace(problem, source=problem.source.scaled(run.scalings[i]), lam=lam)
         here = in_single(here) if run.points[i].mse > FINE else here
