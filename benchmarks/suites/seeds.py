@@ -37,8 +37,7 @@ def seeds(settings: Settings) -> None:
         found = np.reshape(spreads, (-1, len(methods), 2))[:, :2]
         shares, errors = found[:, :, 0], found[:, :, 1]
         first, second = shares.mean(0)  # over the sets: one of them may be 0
-        print(
-            f"\nmean spread of {methods[0]} over that of {methods[1]}: {first / second:.2f}; bar 0.5"
-        )
+        ratio = first / second
+        print(f"\nmean spread of {methods[0]} over that of {methods[1]}: {ratio:.2f}; bar 0.5")
         first = (shares[:, 0] * errors[:, 0] / errors[:, 1]).mean()
         print(f"both as shares of the error of {methods[1]}: {first / second:.2f}")

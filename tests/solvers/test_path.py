@@ -394,6 +394,9 @@ def test_a_part_that_came_to_a_halt_does_not_hold_the_others_back():
     assert path.best == 3
     assert path.noise_free
     assert path.averaged == path.runs[:2]
+    assert not came_to(1.0, 0.1, *[1e-5] * 8).over(0.3)  # it may fall on
+    assert came_to(1.0, 0.1, *[1e-5] * 8, 1e-13).over(0.3)
+    assert came_to(1.0, *[0.1] * 8).over(0.3)
     noisy = ViewPath(None, 0.3, [came_to(2.0, 0.1, 0.2), came_to(2.0, 0.5, 0.6)])
     assert noisy.best == 1
     assert not noisy.noise_free

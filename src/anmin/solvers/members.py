@@ -17,7 +17,7 @@ from anmin.history import PathStep
 from anmin.moves import Conclusion, Moves, Spent, Visit
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.path import FACTOR, FINE, Run, in_single, refit, seen
+from anmin.solvers.path import FACTOR, FINE, SAME, Run, in_single, refit, seen
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.solver import Solver, Start
 from anmin.solvers.tidy import tidy
@@ -28,9 +28,8 @@ from anmin.sources.chunk import within
 from anmin.status import Status
 
 T = TypeVar("T")
-SLIGHT = 1e-4  # training error of data that may be without noise
+SLIGHT = 1e-4  # training error of data without noise, which is refined to the end
 FALLS_ON = 0.7  # of the least error that all parts have come to, which those that go on reach
-SAME = 2.0  # times the training error, of held-out rows of data without noise
 FAR = 4.0  # times the least held-out error of a part, beyond which another is left out there
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
 

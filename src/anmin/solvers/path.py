@@ -9,8 +9,9 @@ penalty, and at each lower penalty
     prune      drop neurons that the penalty has switched off
     judge      the error on the held-out rows
 
-until that error has not improved by `GAIN` for `PATIENCE` penalties. At some of them the inputs are
-scaled by their relevance (`views.py`). Targets are in units of their deviation here.
+until that error has not improved by `GAIN` for `PATIENCE` penalties, or, without noise, to the end of
+the path. At some of them the inputs are scaled by their relevance (`views.py`). Targets are in units
+of their deviation here.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ STEEP = 0.9  # of the held-out error at the last one, under which there may be m
 PATIENCE = 2  # penalties without a better held-out error, ...
 GAIN = 0.01  # ... by this share of it, ...
 WAIT = 100.0  # ... once the penalty is this much below the first
+FAINT, SAME = 1e-3, 2.0  # training error without noise, and that on held-out rows over it
 LEG = 3  # penalties in which the error of a path that may still win falls ...
 FALLING = 0.5  # ... to less than this share
 PATH_SHARE = 0.7  # of the budget; the rest is for the refit on all rows
@@ -186,18 +188,26 @@ class Run:
         return min(i, len(self.points) - 1)
 
     def over(self, first: float) -> bool:
-        """Whether there is nothing left to fit, or the held-out error no longer falls."""
+        """Whether there is nothing left to fit, or the held-out error no longer falls.
+
+        Without noise it may stand still for a while, and then fall on.
+        """
         best, waited, k = inf, 0, len(self.errors)
         for error in self.errors:
             waited = 0 if error < (1 - GAIN) * best else waited + 1
             best = min(best, error)
-        settled = waited >= PATIENCE and FACTOR ** (k - 1) > WAIT
+        settled = waited >= PATIENCE and FACTOR ** (k - 1) > WAIT and not self.noise_free
         return settled or self.mse < EXACT or first / FACTOR**k <= LOWEST or self.cut is not None
+
+    @property
+    def noise_free(self) -> bool:
+        """Whether held-out rows show next to no error, and none that the others do not."""
+        return self.mse < FAINT and self.errors[-1] < SAME * self.mse
 
     def may_win(self, error: float) -> bool:
         """Whether it has come to this error, or is likely to: without noise it falls and falls."""
         falls = len(self.errors) > LEG and self.errors[-1] < FALLING * self.errors[-1 - LEG]
-        return self.least <= error or falls
+        return self.least <= error or falls or self.noise_free
 
     def room(self, h: int) -> int:
         """Units for the next penalty: more, up to h, where all are in use and the error falls."""
