@@ -9,9 +9,9 @@ penalty, and at each lower penalty
     prune      drop neurons that the penalty has switched off
     judge      the error on the held-out rows
 
-until that error has not improved by `GAIN` for `PATIENCE` penalties, or, without noise, to the end of
-the path. At some of them the inputs are scaled by their relevance (`views.py`). Targets are in units
-of their deviation here.
+until that error has not improved by `GAIN` for `PATIENCE` penalties, or, without noise, to the end
+of the path. At some of them the inputs are scaled by their relevance (`views.py`). Targets are in
+units of their deviation here.
 """
 
 from __future__ import annotations
