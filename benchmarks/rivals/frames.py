@@ -81,6 +81,34 @@ def linear(_: int, text: list[str], classify: bool) -> tuple[Any, Ready]:
     return make_pipeline(columns, model), lambda frame: frame
 
 
+def realmlp(seed: int, text: list[str], classify: bool) -> tuple[Any, Ready]:
+    """RealMLP-TD. It takes no gaps in numbers: medians stand in, and a column says where."""
+    from benchmarks.rivals.tabular_nets import quiet
+
+    if classify:
+        raise SkippedError("RealMLP is compared on numbers alone")
+    medians: dict[str, float] = {}
+    gaps: list[str] = []
+
+    def ready(frame: pd.DataFrame) -> pd.DataFrame:
+        numbers = frame.drop(columns=text).astype(float)
+        if not medians:  # the training rows
+            medians.update(numbers.median().fillna(0.0))
+            gaps.extend(name for name in numbers if numbers[name].isna().any())
+        words = {
+            name: frame[name]
+            .astype(object)
+            .where(frame[name].notna(), "missing")
+            .astype("category")
+            for name in text
+        }
+        where = {f"no {name}": numbers[name].isna().astype(float) for name in gaps}
+        return numbers.fillna(medians).assign(**words, **where)
+
+    return quiet("RealMLP_TD_Regressor", seed), ready
+
+
 MODELS = {
     "default": default, "averaged": averaged, "hgb": hgb, "catboost": catboost, "linear": linear,
+    "realmlp": realmlp,
 }  # fmt: skip

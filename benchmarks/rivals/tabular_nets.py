@@ -9,26 +9,31 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Split
-from benchmarks.record import CORES, Budget, Fit, fit_plain
+from benchmarks.record import CORES, Budget, Fit, SkippedError, fit_plain
 
 
 def realmlp(split: Split, _: Budget) -> Fit:
-    from pytabkit import RealMLP_TD_Regressor
-
-    return fit_quietly(RealMLP_TD_Regressor, split)
+    return fit_quietly("RealMLP_TD_Regressor", split)
 
 
 def tabm(split: Split, _: Budget) -> Fit:
-    from pytabkit import TabM_D_Regressor
-
-    return fit_quietly(TabM_D_Regressor, split)
+    return fit_quietly("TabM_D_Regressor", split)
 
 
-def fit_quietly(kind: Any, split: Split) -> Fit:
-    """On the CPU; both take single precision, and talk too much."""
+def quiet(kind: str, seed: int) -> Any:
+    """On the CPU; both talk too much."""
+    try:
+        import pytabkit
+    except ModuleNotFoundError as error:
+        raise SkippedError("pytabkit is not installed: pip install 'anmin[bench]'") from error
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    model = kind(device="cpu", n_threads=CORES, random_state=split.seed)
+    return getattr(pytabkit, kind)(device="cpu", n_threads=CORES, random_state=seed)
+
+
+def fit_quietly(kind: str, split: Split) -> Fit:
+    """Both take and give single precision."""
+    model = quiet(kind, split.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = fit_plain(model, split)

@@ -50,6 +50,7 @@ SUITES = {
     "promise": "promise:promise",
     "shapes": "shapes:shapes",
     "mixed": "mixed:mixed",
+    "unseen": "unseen:unseen",
     "monotone": "monotone:monotone",
     "sparse": "sparse:sparse",
 }

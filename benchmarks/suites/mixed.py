@@ -6,6 +6,8 @@ and the log-loss for classes; a table shows each relative to the best of the riv
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
@@ -24,23 +26,33 @@ TARGETS = {
 }  # fmt: skip
 NO_INPUTS = ["rownames", "case"]  # they count rows, or say how others split them
 FOLDS = 5
+METHODS = ("default", "averaged", "hgb", "catboost", "linear")
 OURS = ("default", "averaged")
+
+Load = Callable[[str], tuple[pd.DataFrame, np.ndarray]]
 
 
 def mixed(settings: Settings) -> None:
-    methods = list(settings.methods or MODELS)
-    for case in settings.cases or TARGETS:
+    on_tables(settings, settings.cases or TARGETS, load, FOLDS)
+
+
+def on_tables(settings: Settings, cases: Iterable[str], load: Load, folds: int) -> None:
+    """All methods on so many of five folds of each table."""
+    methods = list(settings.methods or METHODS)
+    for case in cases:
         frame, y = load(case)
         splitter = StratifiedKFold if y.dtype == object else KFold
         splits = splitter(FOLDS, shuffle=True, random_state=0).split(frame, y)
         for fold, (train, test) in enumerate(splits):
-            if fold >= (settings.seeds or FOLDS) or (settings.quick and fold):
+            if fold >= (settings.seeds or folds) or (settings.quick and fold):
                 break
             for name in methods:
                 record: Record = {"case": case, "method": name, "seed": fold} | stamp(name in OURS)
                 if not settings.results.known(**record, skipped=None):
                     settings.results.add(record | run(name, frame, y, (train, test), fold))
     summary(settings.results.records, methods)
+    if "default" in methods:
+        against(settings.results.records, [name for name in methods if name not in OURS])
 
 
 def load(case: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -92,3 +104,26 @@ def summary(records: list[Record], methods: list[str]) -> None:
     rows.append(["geometric mean", None, *overall, *[None] * len(methods)])
     header = ["table", "best rival", *methods, *(f"{name} s" for name in methods)]
     show("Error on raw tables, relative to the best rival's", header, rows)
+
+
+def against(records: list[Record], rivals: list[str]) -> None:
+    """The default beside each rival, on the tables and folds that both have."""
+    rows = []
+    for rival in rivals:
+        theirs = {(r["case"], r["seed"]): r for r in select(records, method=rival)}
+        mine = [r for r in select(records, method="default") if (r["case"], r["seed"]) in theirs]
+        found: dict[str, list[float]] = {}
+        for r in mine:
+            pair = found.setdefault(r["case"], [0.0, 0.0])
+            pair[0], pair[1] = pair[0] + r["error"], pair[1] + theirs[r["case"], r["seed"]]["error"]
+        if mine:
+            ratios = [own / other for own, other in found.values()]
+            seconds = (
+                sum(r["seconds"] for r in mine),
+                sum(theirs[r["case"], r["seed"]]["seconds"] for r in mine),
+            )
+            rows.append([rival, len(ratios), sum(ratio < 1 for ratio in ratios),
+                         geometric_mean(ratios), float(np.median(ratios)), max(ratios),
+                         seconds[0] / seconds[1]])  # fmt: skip
+    header = ["rival", "tables", "ahead on", "geometric mean", "median", "largest", "seconds"]
+    show("The default over each rival", header, rows)

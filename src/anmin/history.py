@@ -88,7 +88,7 @@ class Fit:
     removed_dead: int = 0  # units that fired on no row
     removed_off: int = 0  # units that the penalty had shrunk to nothing
     removed_duplicates: int = 0  # units that were another one times a factor
-    networks: int = 1  # that were averaged
+    networks: int = 1  # that were averaged; 0: the network is ridge regression or the mean
 
 
 def warn_of(fit: Fit) -> None:

@@ -90,4 +90,4 @@ class Conclusion:
     problem: Problem | None = None  # of that point
     path: list[PathStep] = field(default_factory=list)  # in the units of the problem
     path_cut: bool = False
-    networks: int = 1  # that were averaged
+    networks: int = 1  # that were averaged; 0: the network is ridge regression or the mean

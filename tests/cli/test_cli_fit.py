@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.cli import app
 from anmin.cli.progress import FitProgress, standing
+from anmin.cli.roles import LabelledRows
+from anmin.cli.training import layers, split
 from anmin.engine import Engine, listening
 
 QUICK = ("--n-hidden", "4", "--lam", "1e-3", "--max-iter", "5")
@@ -193,6 +195,21 @@ def test_a_class_too_rare_to_be_split_evenly(run):
     table.loc[0, "kind"] = "odd"
     table.to_csv("things.csv", index=False)
     assert fit(run, "-t", "kind", "--classify")["rows_test"] == 24
+
+
+@pytest.mark.parametrize(("n", "test_size"), [(1000, 0.2), (300, 0.35), (9, 0.2), (4, 0.5)])
+def test_rows_held_out_have_targets_like_the_others(n, test_size):
+    """A test error then depends less on its rows: few large targets are much of it."""
+    y = np.random.default_rng(0).exponential(size=(n, 1)) ** 3
+    rows = LabelledRows(pd.DataFrame({"x": np.arange(n)}), y)
+    layer = layers(y, test_size)
+    kept, held_out = split(ANMINRegressor(random_state=1), rows, test_size)
+    assert sorted([*kept.X["x"], *held_out.X["x"]]) == list(range(n))
+    counts = np.bincount(layer[held_out.X["x"]], minlength=layer.max() + 1)
+    assert np.abs(counts - test_size * np.bincount(layer)).max() <= 1
+    again = split(ANMINRegressor(random_state=2), rows, test_size)[1]
+    assert (again.X["x"] == held_out.X["x"]).all()
+    assert (layers(np.zeros(50), 0.2) == np.repeat(range(5), 10)).all()
 
 
 def test_the_settings_reach_the_estimator(run):
@@ -417,9 +434,9 @@ def test_no_progress_where_nobody_looks(run):
 @pytest.mark.slow
 def test_abalone_with_all_defaults(run, paper_data):
     errors = []
-    for seed in "0134":
+    for seed in "01234":
         words = ("-t", "x7", "-o", "m.anmin", "--json", "--seed", seed)
         result = run("fit", str(paper_data / "abalone.csv"), *words)
         assert result.exit_code == 0, result.output
         errors.append(json.loads(result.stdout)["test"]["x7"]["mse"])
-    assert np.mean(errors) <= 4.6  # one split more or less moves each by 0.2
+    assert 4.2 <= min(errors) <= max(errors) <= 4.6

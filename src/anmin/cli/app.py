@@ -104,9 +104,7 @@ app = typer.Typer(
 
 column = partial(typer.Option, rich_help_panel="Columns")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-SeedOption = Annotated[
-    int, typer.Option(help="Seed of the split and of every start.", min=0, max=HIGHEST_SEED)
-]
+SeedOption = Annotated[int, typer.Option(help="Seed of every start.", min=0, max=HIGHEST_SEED)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File from anmin fit.")]
 DataArgument = Annotated[
     str, typer.Argument(metavar="DATA", help=".csv, .tsv or .parquet; - for a pipe.")

@@ -88,8 +88,7 @@ def with_networks(
     whole, network = average(chosen, found, shares, plain if dear else lead.view, units)
     A = problem.backend.asarray(network.A)
     visit = yield Move(partial(looked_at, whole, network), whole, A, Stage("average"), "start")
-    path_steps, networks = lead.steps(), max(len(found), 1)
-    return Conclusion(status, visit.point, whole, path_steps, cut is not None, networks)
+    return Conclusion(status, visit.point, whole, lead.steps(), cut is not None, len(found))
 
 
 @dataclass(frozen=True, slots=True)
