@@ -28,13 +28,7 @@ from paper.data import CASES, load_rows
 
 Array = np.ndarray
 PAPER = ("sdf", "abalone", "bike", "dae", "dae-clean")
-SIMULATED = (
-    "sin-n1000-d1",
-    "sin-n1000-d3",
-    "sin-n1000-d10",
-    "sin-n10000-d10",
-    "sin-n10000-d30",
-)
+SIMULATED = ("sin-n1000-d1", "sin-n1000-d3", "sin-n1000-d10", "sin-n10000-d10", "sin-n10000-d30")
 NOISE_TEACHER = 0.5  # of the noise on the teacher's output, whose own deviation is 1
 
 

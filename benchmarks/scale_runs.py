@@ -15,14 +15,7 @@ import numpy as np
 
 from anmin.backends import NumpyBackend
 from anmin.solvers.curvature import Frame, ProductPass
-from anmin.sources import (
-    DaskSource,
-    ParquetSource,
-    RawSource,
-    Scaling,
-    batch_rows,
-    counting_rows,
-)
+from anmin.sources import DaskSource, ParquetSource, RawSource, Scaling, batch_rows, counting_rows
 from anmin.sums.gram import PatternPass
 from anmin.sums.output import GradientPass, OutputPass
 from benchmarks.ours import regressor

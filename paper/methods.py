@@ -36,10 +36,7 @@ FAIR = tuple(name for name in METHODS if name not in PAPER)
 SIMULATED = ("adam", "anmin")
 
 SGD_TRIAL = "sgd-rate"
-GROWTH = {
-    "growth-cholesky": "ANMIN, M formed",
-    "growth-cg": "ANMIN, M only multiplied",
-}
+GROWTH = {"growth-cholesky": "ANMIN, M formed", "growth-cg": "ANMIN, M only multiplied"}
 LANDSCAPE = {"anmin": "landscape", "anmin-l": "landscape-l"}
 ARITHMETICS = {
     **{

@@ -103,10 +103,7 @@ def publish_small_sets(server, monkeypatch, cache):
     monkeypatch.setenv("ANMIN_CACHE", str(cache))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("paper.data.download.RETRIES", 0)
-    server.published |= {
-        "/abalone.csv": ABALONE,
-        "/year.zip": zipped(YearPredictionMSD__txt=YEAR),
-    }
+    server.published |= {"/abalone.csv": ABALONE, "/year.zip": zipped(YearPredictionMSD__txt=YEAR)}
     for name in set(DATASETS) - {"abalone", "year"}:
         monkeypatch.delitem(DATASETS, name)
     monkeypatch.setitem(DATASETS, "abalone", small_abalone(server.url))

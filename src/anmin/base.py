@@ -47,6 +47,7 @@ NETWORKS, MORE = 3, 5  # that are averaged, of the best encoding; with few rows 
 ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
 ROWS_A_SECOND = 2000  # that several networks take besides
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
+NUMBER = (int, float, np.integer, np.floating)
 HUGE = 1e250  # a penalty that leaves nothing of any network
 NOT_ENCODED = (
     "init is a hidden layer on the inputs themselves, and an encoding makes others of them; use "
@@ -62,9 +63,7 @@ def as_found(problem: Problem, fit: Fit) -> Fit:  # noqa: ARG001
     return fit
 
 
-class BaseANMIN(
-    TableRows, Understanding, Compacts, Exports, CallbackSupportMixin, BaseEstimator
-):  # fmt: skip
+class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixin, BaseEstimator):
     """What the regressor and the classifier share."""
 
     _loss: Loss | None = None  # of the last fit; None is the squared error
@@ -185,17 +184,18 @@ class BaseANMIN(
         n = rows.tally()[0]
         given = ((self.max_iter, ENOUGH), (self.max_time, ENOUGH_TIME + n / ROWS_A_SECOND))
         short = self.n_networks == "auto" and (
-            any(isinstance(limit, (int, float)) and limit < enough for limit, enough in given)
+            any(isinstance(limit, NUMBER) and limit < enough for limit, enough in given)
             or n < ENOUGH_ROWS
         )
         several = self._chooses(solver) and not (alone or short) and self.connections is None
-        encoding = self.encoding
         few = n < FEW and self._loss is None and not self._wants_intervals()
         networks = (MORE if few else NETWORKS) if several else 1
         if self.n_networks != "auto":
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
+        encoding = self.encoding
         if encoding is not None and not isinstance(encoding, Encoding):
-            encoding = checks.one_of("encoding", encoding, ("auto",)) if several else None
+            checks.one_of("encoding", encoding, ("auto",))
+            encoding = encoding if several else None
         if networks > 1 or encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
         return networks, encoding
@@ -207,6 +207,7 @@ class BaseANMIN(
     def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
         self._report, self._intervals = None, None
+        self.__dict__.pop("feature_importances_", None)  # of an earlier fit
         try:
             columns = self._columns_of_inputs()
             used = on_used_inputs(problem, self._network, columns)

@@ -27,12 +27,7 @@ from anmin.status import Status
 from anmin.sums.output import OutputStats
 from anmin.sums.patterns import Counts
 
-NO_MATTER = (
-    "checkpoint",
-    "intervals",
-    "n_jobs",
-    "verbose",
-)  # parameters that do not change the fit
+NO_MATTER = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the fit
 SHOWN = 60  # characters of a parameter
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 BUDGETS = {status.name: status for status in (Status.OUT_OF_TIME, Status.OUT_OF_ITERATIONS)}

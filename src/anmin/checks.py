@@ -206,10 +206,15 @@ def one_a_row(name: str, values: Any, n: int) -> np.ndarray:
     return found
 
 
-def splits(
-    cv: Any, X: Any, y: Any, weight: np.ndarray | None, groups: Any = None
-) -> list[tuple]:  # fmt: skip
+def splits(cv: Any, X: Any, y: Any, weight: np.ndarray | None, groups: Any = None) -> list[tuple]:
     """The splits of a splitter or an iterable, without the rows of weight zero."""
+    if not hasattr(cv, "split"):
+        cv = [split if np.iterable(split) else () for split in cv]
+        if any(len(split) != 2 for split in cv):
+            raise ValueError(
+                "cv must be a number, a share, a splitter, or pairs of rows to fit on and rows to "
+                "judge by; it gave something else than a pair."
+            )
     found = [tuple(map(np.asarray, split)) for split in check_cv(cv, y).split(X, y, groups)]
     if not found:
         raise ValueError("cv has no splits.")

@@ -115,6 +115,16 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.reset(token)
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Within the block nobody hears of fits."""
+    token = _listeners.set(())
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
 @dataclass(frozen=True, slots=True)
 class Best:
     """The point of least score on some rows, and the problem that it is a point of."""
@@ -250,9 +260,7 @@ class Engine:
             self.best = replace(stands, score=error)
         return error
 
-    def record(
-        self, move: Move, visit: Visit, shown: Point, error: float, seconds: float
-    ) -> Step:  # fmt: skip
+    def record(self, move: Move, visit: Visit, shown: Point, error: float, seconds: float) -> Step:
         """The record of a move; that of a step on all rows or on a sample enters the history."""
         enters = move.stage.rows != "part"
         if not enters:
@@ -284,8 +292,8 @@ class Engine:
             return None
         self.told, network = problem, problem.network(shown).scaled(self.units.y)
         answers = [hear(step, network) for hear in self.listeners]  # every one hears
-        asked = [Status.INTERRUPTED if answer is True else answer for answer in answers if answer]
-        return asked[0] if asked else None
+        asked = next((answer for answer in answers if answer), None)
+        return asked if asked is None or isinstance(asked, Status) else Status.INTERRUPTED
 
     def settled(self, conclusion: Conclusion) -> tuple[Problem, Point]:
         """The point to return, and the problem that it is a point of."""

@@ -28,16 +28,10 @@ from anmin.parameters import ATTRIBUTES, PARAMETERS, extended
 from anmin.probabilities import class_targets, class_weighted, one_hot, softmax, temperature
 from anmin.rows import training_matrix, training_table, with_judge
 from anmin.solvers import solver_object
-from anmin.sources import (
-    RawSource,
-    counting_rows,
-    is_source,
-    open_source,
-    pick,
-    without_gaps,
-)
+from anmin.sources import RawSource, counting_rows, is_source, open_source, pick, without_gaps
 
 LOG_LOSS = Logistic.name
+FIRST_STEPS = 200  # of the first network under Huber's loss, where seconds may not count
 
 
 def in_order(f: Any) -> Any:
@@ -248,6 +242,7 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         numbers, as whole numbers of any kind are.
         """
         if is_source(X) and not isinstance(X, np.memmap):
+            checks.in_memory(X, X_val=X_val, y_val=y_val, groups=groups)
             return self._fit_source(X, y, sample_weight)
         checks.dense_target(y)
         table, y = training_table(self, X, y)
@@ -349,11 +344,18 @@ def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
 
 
 def first_network(model: BaseANMIN) -> ANMINRegressor:
-    """One network of least absolute error, still to be fitted, in a fifth of the time."""
-    most, max_time = model.connections, model.max_time
+    """One network of least absolute error, still to be fitted, in a fifth of the time.
+
+    With a checkpoint, which has to find the same again, in some iterations instead.
+    """
+    most, max_time, max_iter = model.connections, model.max_time, None
     most = int(np.sum(most, axis=0).max()) if np.ndim(most) else most  # of a mask, its largest
+    if max_time is not None:
+        max_time = checks.real_number("max_time", max_time, least=0.0) / 5
+        if model.checkpoint is not None:
+            max_time, max_iter = None, FIRST_STEPS
     return ANMINRegressor(
         64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
-        encoding=None, connections=most,
-        max_time=None if max_time is None else max_time / 5,
+        encoding=None, connections=most, max_time=max_time, max_iter=max_iter,
+        n_jobs=model.n_jobs,
     )  # fmt: skip

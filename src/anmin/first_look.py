@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from anmin.engine import unheard
 from anmin.losses import Huber
 from anmin.losses.loss import spread
 from anmin.sources import RawSource
@@ -33,7 +34,11 @@ def first_look(network: Any, rows: RawSource) -> Huber:
     fit, judge = (some.select(np.flatnonzero(part)) for part in (~apart, apart))
     if not len(judge):
         return Huber(BEND)
-    f = network.fit(fit.X, fit.Y, fit.w).predict(judge.X).reshape(judge.Y.shape)
+    with unheard():
+        network.fit(fit.X, fit.Y, fit.w)
+    if network.report().status == "interrupted":
+        raise KeyboardInterrupt  # nothing of the fit itself is there yet
+    f = network.predict(judge.X).reshape(judge.Y.shape)
     w = np.ones(len(judge)) if judge.w is None else judge.w
     c = Huber().start(judge.Y, w)
     r, size = judge.Y - f, abs(judge.Y - c)

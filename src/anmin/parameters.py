@@ -81,9 +81,10 @@ PARAMETERS = """
         Hold rows out, stop when their error has not improved for 10 iterations, and keep the
         network that had the least; `history_` has the errors as held_out_mse.
     cv : int, float, splitter or iterable of splits, default=None
-        Rows held out in turn to choose `lam`: so many parts (3 below 2,000 rows, else 1), a share
-        of the rows (0.2), any splitter of scikit-learn, or the splits. `early_stopping` holds out
-        such a share too, or the rows of the first split, and chooses `lam` by the other splits.
+        Rows held out in turn to choose `lam`: so many parts (as many as networks; for one network 3
+        below 2,000 rows, else 1), a share of the rows (0.2), any splitter of scikit-learn, or the
+        splits. `early_stopping` holds out such a share too, or the rows of the first split, and
+        chooses `lam` by the other splits.
     device : str or list of str, default="cpu"
         "cpu", "cuda", or "auto" for a GPU where there is one. A list such as ["cuda:0", "cuda:1"],
         or "cuda:all", shares the rows out between GPUs. GPUs need PyTorch.

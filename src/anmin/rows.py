@@ -95,6 +95,7 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
     With it a fit begins, and the clock of `max_time`.
     """
     model._began = perf_counter()
+    model.__dict__.pop("n_skipped_", None)  # of an earlier fit to a source
     refuse_strange(X)
     table = Table.of(X, model.categorical_features)
     if table is None:

@@ -21,11 +21,7 @@ ANMIN = [sys.executable, "-m", "anmin"]
 def start(folder, *words):
     """The command in a process of its own."""
     return subprocess.Popen(
-        [*ANMIN, *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*ANMIN, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

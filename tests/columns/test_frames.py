@@ -301,10 +301,7 @@ def numbers_and(**columns):
 
 @pytest.mark.parametrize(
     ("cells", "levels"),
-    [
-        (pd.cut(np.arange(60), 3), 3),
-        (pd.cut(np.arange(60), 3).astype(pd.IntervalDtype()), 3),
-    ],
+    [(pd.cut(np.arange(60), 3), 3), (pd.cut(np.arange(60), 3).astype(pd.IntervalDtype()), 3)],
 )
 def test_intervals_are_levels(cells, levels):
     table = Table.of(numbers_and(bin=cells)[0])

@@ -276,8 +276,7 @@ def test_a_network_is_judged_once():
 
 
 @pytest.mark.parametrize(
-    ("answer", "status"),
-    [(True, Status.INTERRUPTED), (Status.STOPPED_EARLY, Status.STOPPED_EARLY)],
+    ("answer", "status"), [(True, Status.INTERRUPTED), (Status.STOPPED_EARLY, Status.STOPPED_EARLY)]
 )
 def test_a_listener_asks_to_stop(answer, status):
     heard = []

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.engine import listening
 from anmin.logfile import Log
-from anmin.moves import Conclusion, Move, Visit
+from anmin.moves import Conclusion, Move, Spent, Stage, Visit
 from anmin.solvers import Solver
 from anmin.status import Status
 
@@ -108,6 +108,33 @@ def test_budgets_listeners_and_early_stopping_end_it():
     early = fit(lam=1e-4, early_stopping=True, solver=RandomSearch(1000))
     assert early.n_iter_ < 999
     assert early.report().status == "stopped early"
+
+
+def test_a_listener_may_answer_with_a_bool_of_numpy():
+    with listening(lambda step, _: np.bool_(step.iteration == 4)):
+        model = fit(lam=1e-4)
+    assert (model.n_iter_, model.report().status) == (4, "interrupted")
+
+
+@LAMS
+def test_a_stage_that_has_used_its_share_goes_on_to_the_next(lam):
+    ends = []
+
+    class TwoStages(RandomSearch):
+        def moves(self, problem, start):
+            A = problem.backend.asarray(start.rng.standard_normal((problem.source.shape[1], 4)))
+            yield Move(lambda: Visit(problem.at(A)), problem, A, kind="start")
+            for until in (0.5, 1.0):
+                try:
+                    while True:
+                        stage = Stage(str(until), until=until)
+                        yield Move(lambda: Visit(problem.at(A)), problem, A, stage)
+                except Spent:
+                    ends.append(until)
+            return Conclusion(Status.FINISHED)
+
+    fit(lam=lam, solver=TwoStages(), max_iter=40)
+    assert ends == ([0.5, 1.0] if lam != "auto" else [0.5])  # the end of all is told to no solver
 
 
 @pytest.mark.parametrize("device", ["cpu", "cpu:0"])

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.solvers import Algorithm1, Solver, VarPro
+from anmin.sources import BatchSource
 
 N, D, H = 40, 2, 5
 X, Y = make_data(N, D)
@@ -208,3 +209,40 @@ def test_bad_data_for_predict(case):
 def test_predict_before_fit():
     with pytest.raises(NotFittedError, match=r"not fitted yet.*fit"):
         regressor().predict(X)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lam": 1e-3, "encoding": "x"}, "encoding must be"),
+        ({"cv": np.array([0, 1])}, "cv must be a number, a share, a splitter, or pairs"),
+        ({"cv": [[range(5)]]}, "cv must be a number, a share, a splitter, or pairs"),
+        ({"loss": "huber", "max_time": "1"}, "max_time must be"),
+    ],
+)
+def test_settings_that_could_be_passed_over(given, message):
+    X, y = make_data(30, 2)
+    with pytest.raises(ValueError, match=message):
+        ANMINRegressor(4, **given).fit(X, y)
+
+
+def test_numbers_of_numpy_are_numbers():
+    X, y = make_data(60, 2)
+    one, other = (
+        ANMINRegressor(4, max_iter=kind(40), random_state=0).fit(X, y) for kind in (int, np.int64)
+    )
+    assert np.array_equal(one.predict(X), other.predict(X))
+
+
+def test_a_classifier_refuses_rows_beside_a_source():
+    X, y = make_data(40, 2)
+    rows = BatchSource(lambda: iter([(X, (y > 0).astype(float))]))
+    with pytest.raises(ValueError, match="X_val needs X in memory"):
+        ANMINClassifier(4).fit(rows, X_val=X, y_val=y)
+
+
+def test_what_was_skipped_is_forgotten_with_the_next_fit():
+    X, y = make_data(40, 2)
+    model = ANMINRegressor(4, lam=1e-3, max_iter=2).fit(BatchSource(lambda: iter([(X, y)])))
+    assert model.n_skipped_ == 0
+    assert not hasattr(model.fit(X, y), "n_skipped_")

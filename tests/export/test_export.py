@@ -19,15 +19,7 @@ from sklearn.exceptions import NotFittedError
 import anmin
 from anmin import ANMINClassifier, ANMINRegressor
 from anmin.encoding import Encoding
-from anmin.export import (
-    EXPORTS,
-    Export,
-    Exports,
-    PickleVersionWarning,
-    cost,
-    raw_network,
-    register,
-)
+from anmin.export import EXPORTS, Export, Exports, PickleVersionWarning, cost, raw_network, register
 from anmin.export.c import c_source
 
 pytestmark = pytest.mark.slow

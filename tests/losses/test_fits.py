@@ -15,6 +15,8 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
+from anmin.engine import listening
+from anmin.estimators import first_network
 from anmin.losses import LOSSES, AbsoluteError, Huber, Logistic, Poisson, Quantile, Softmax
 from anmin.losses.loss import Loss
 from anmin.sources import BatchSource
@@ -205,6 +207,20 @@ def test_networks_with_room_to_spare_do_not_follow_outliers():
     assert found[~seen].mean() < 1.5 * without[~seen].mean()
 
 
+def test_a_first_network_keeps_to_what_the_user_asked():
+    X, _, y, _ = with_outliers(200)
+    heard = []
+    with listening(lambda step, _: heard.append(step.phase)):
+        model = single(4, loss="huber", max_iter=3, n_jobs=1).fit(X, y)
+    assert len(heard) < 10
+    assert first_network(model).n_jobs == 1
+    model.set_params(max_time=5.0)
+    assert (first_network(model).max_time, first_network(model).max_iter) == (1.0, None)
+    model.set_params(checkpoint="run.ckpt")
+    assert first_network(model).max_time is None
+    assert first_network(model).max_iter > 0
+
+
 def test_all_that_a_first_network_explains_has_a_say():
     X, clean, y, bad = with_outliers()
 
@@ -353,7 +369,8 @@ def test_files_and_pickles_keep_the_predictions(kind, tmp_path):
         assert np.array_equal(getattr(other, say)(X), getattr(model, say)(X))
     assert again._loss == model._loss
     assert repr(again.get_params()) == repr(model.get_params())
-    assert clone(again).fit(X, y).n_hidden_ >= 0
+    fresh = clone(again).fit(X, y)
+    np.testing.assert_allclose(getattr(fresh, say)(X), getattr(model, say)(X), rtol=1e-6, atol=1e-9)
 
 
 EXPORTED = ["quantiles", "poisson", "two", "classes"]

@@ -63,7 +63,7 @@ ALLOWED = {
     "probabilities": set(),
     "interval_methods": {"conformal", "sources"},
     "calibration": {"conformal", "history", "losses", "solvers", "sources"},
-    "first_look": {"losses", "sources"},
+    "first_look": {"engine", "losses", "sources"},
     "estimators": {
         "base", "calibration", "callbacks", "checks", "conformal", "first_look",
         "interval_methods", "losses", "model_file", "parameters", "probabilities", "rows",

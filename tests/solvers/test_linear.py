@@ -8,13 +8,7 @@ from backend_cases import BACKENDS, PRECISIONS, make_problem, numpy_backend
 
 from anmin import ANMINRegressor
 from anmin.solvers import VarPro
-from anmin.solvers.linear import (
-    INSIDE,
-    as_network,
-    linear_directions,
-    linear_start,
-    with_linear,
-)
+from anmin.solvers.linear import INSIDE, as_network, linear_directions, linear_start, with_linear
 
 
 def rows_of(problem):

@@ -15,7 +15,7 @@ from anmin.solvers import VarPro
 from anmin.solvers.linear import ridge_network
 from anmin.solvers.networks import Member, clearly_better
 from anmin.solvers.path import Run
-from anmin.solvers.shares import best_alone, side_by_side, simplex
+from anmin.solvers.shares import Products, best_alone, gain, side_by_side, simplex
 from anmin.solvers.views import View
 from anmin.sources import counting_rows
 
@@ -227,3 +227,24 @@ def test_a_line_in_inputs_of_heavy_tails_is_left_as_it_is(seed):
     line = RidgeCV().fit(X, y).predict(X_test)
     model = ANMINRegressor(random_state=0).fit(X, y)
     assert np.median(np.abs(model.predict(X_test) - line)) < 0.5
+
+
+def test_a_line_stands_alone_also_against_one_network():
+    rng = np.random.RandomState(0)
+    X = rng.standard_cauchy((3000, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.01 * rng.normal(size=3000)
+    model = ANMINRegressor(n_networks=1, random_state=0, encoding="auto").fit(X, y)
+    np.testing.assert_allclose(model.predict(X), RidgeCV().fit(X, y).predict(X), rtol=0, atol=0.1)
+
+
+def test_rounding_leaves_no_error_below_zero():
+    """An exact line: the error is a difference of equal sums."""
+    total = Products(np.full((2, 2), 3.0), np.full(2, 3.0 + 4e-16), 3.0 - 4e-16, 9.0)
+    assert total.error(np.array([0.0, 1.0])) == 0
+    assert gain(total, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 9) == 0
+    rng = np.random.default_rng(31)
+    k, d = int(rng.integers(50, 200)), int(rng.integers(1, 4))
+    X = rng.choice([-1.0, 0, 1, 2], size=(k, d))
+    y = X @ rng.integers(-3, 4, d)
+    model = ANMINRegressor(16, random_state=31, n_networks=3).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)

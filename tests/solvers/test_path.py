@@ -141,11 +141,7 @@ def test_copies_of_a_row_do_not_judge_it():
 
     Over some sets, since one fit differs by half from another, whatever its rows.
     """
-    ways = (
-        lambda V: V,
-        lambda V: np.repeat(V, 4, axis=0),
-        lambda V: np.concatenate([V] * 4),
-    )
+    ways = (lambda V: V, lambda V: np.repeat(V, 4, axis=0), lambda V: np.concatenate([V] * 4))
     errors, lams = [], []
     for seed in range(5):
         rng = np.random.default_rng(seed)

@@ -8,16 +8,7 @@ from scipy.sparse import csr_array
 
 from anmin.backends.compiled import kernels
 from anmin.sources.chunk import Chunk
-from anmin.sources.draws import (
-    TABLE,
-    Chosen,
-    Fold,
-    Groups,
-    draw,
-    keys,
-    mixed,
-    row_and_input_keys,
-)
+from anmin.sources.draws import TABLE, Chosen, Fold, Groups, draw, keys, mixed, row_and_input_keys
 from anmin.sources.raw import ArrayRows
 
 

@@ -66,6 +66,4 @@ def library(array: Array) -> Any:
     return import_module(type(array).__module__.partition(".")[0])
 
 
-__all__ = [
-    "WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend", "library",
-]  # fmt: skip
+__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend", "library"]

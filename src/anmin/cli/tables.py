@@ -24,9 +24,7 @@ from anmin.files import open_atomically
 STDIN = "-"
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat")
 FORMATS = (".csv", ".tsv", ".parquet")  # that can be written
-UNREADABLE = (
-    ImportError, OSError, EOFError, RuntimeError, KeyError, csv.Error, zlib.error,
-)  # fmt: skip
+UNREADABLE = (ImportError, OSError, EOFError, RuntimeError, KeyError, csv.Error, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)

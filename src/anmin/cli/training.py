@@ -158,9 +158,7 @@ def layers(y: np.ndarray, test_size: float) -> np.ndarray:
     return np.argsort(np.argsort(first, kind="stable")) * max(count, 1) // len(y)
 
 
-def fit(
-    model: "BaseANMIN", rows: LabelledRows | RawSource, progress: FitProgress
-) -> list[str]:  # fmt: skip
+def fit(model: "BaseANMIN", rows: LabelledRows | RawSource, progress: FitProgress) -> list[str]:
     """Fit, shown on standard error, and return what the fit warned of."""
     given: Any = (rows,) if isinstance(rows, RawSource) else (rows.X, rows.y, rows.weight)
     n = rows.tally()[0] if isinstance(rows, RawSource) else len(rows.y)

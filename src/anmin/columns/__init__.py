@@ -200,9 +200,7 @@ class Columns:
         return np.hstack([column.block(cells) for column, cells in pairs])
 
 
-def fit_column(
-    name: str, column: Any, kind: str, targets: Targets
-) -> tuple[Column, np.ndarray]:  # fmt: skip
+def fit_column(name: str, column: Any, kind: str, targets: Targets) -> tuple[Column, np.ndarray]:
     """A column and its inputs for the training rows."""
     if kind == "category":
         category, block = fit_category(name, column, targets)
@@ -226,9 +224,7 @@ def fit_column(
     return found, found.block(column)
 
 
-def fit_category(
-    name: str, column: Any, targets: Targets
-) -> tuple[CategoryColumn, np.ndarray]:  # fmt: skip
+def fit_category(name: str, column: Any, targets: Targets) -> tuple[CategoryColumn, np.ndarray]:
     """The levels, which of them have an input of their own, and means of the target."""
     cells, counts, q = texts(plain(column)[0]), targets.weight > 0, targets.Y.shape[1]
     known = sorted({cell for cell, some in zip(cells, counts, strict=True) if some and cell})

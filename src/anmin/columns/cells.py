@@ -254,9 +254,7 @@ def moment(cell: Any) -> float:
     return float(moments(np.array([cell], dtype="datetime64[us]"))[0])
 
 
-def each(
-    name: str, values: np.ndarray, read: Callable[[Any], float], wanted: str
-) -> np.ndarray:  # fmt: skip
+def each(name: str, values: np.ndarray, read: Callable[[Any], float], wanted: str) -> np.ndarray:
     """Cell after cell, or an error that names the first that cannot be read."""
     found = np.full(len(values), np.nan)
     known: dict[Any, float] = {}

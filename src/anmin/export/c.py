@@ -244,9 +244,7 @@ def row_values(columns: Columns | None, values: dict[str, Any], end: str) -> dic
     }  # fmt: skip
 
 
-PLAIN = {
-    "stack": "a few", "tables": "", "encode": "", "columns": "INPUTS", "row": "x",
-}  # fmt: skip
+PLAIN = {"stack": "a few", "tables": "", "encode": "", "columns": "INPUTS", "row": "x"}
 
 
 def encoding_values(columns: EncodingArrays, values: dict[str, Any], end: str) -> dict[str, Any]:

@@ -126,8 +126,5 @@ def sample(
     near = int(SHARE * n)
     deviation = boundary.radius * rng.choice(NEAR, size=(near, 1))
     moved = deviation * rng.standard_normal((near, boundary.dimension))
-    X = np.concatenate([
-        boundary.points(near, rng) + moved,
-        boundary.spread(n - near, MARGIN, rng),
-    ])  # fmt: skip
+    X = np.concatenate([boundary.points(near, rng) + moved, boundary.spread(n - near, MARGIN, rng)])
     return X, boundary.signed_distance(X)

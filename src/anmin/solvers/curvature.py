@@ -62,7 +62,7 @@ INEXACT = Effort(8, 0.2)  # for a damped step: H is a model, and more of it buys
 
 
 class CurvatureRows:
-    """The rows that curvature is measured on, in single precision; all rows, or some."""
+    """The rows that curvature is measured on, mostly in single precision; all rows, or some."""
 
     def __init__(self, source: Source, whole: bool = False) -> None:
         self.source, self.whole = source, whole

@@ -230,11 +230,20 @@ def aside(moves: Moves[T]) -> Moves[T]:
 def watched(
     moves: Moves[Conclusion], problem: Problem, best: Point
 ) -> Moves[tuple[Conclusion, Point]]:  # fmt: skip
-    """How moves ended, and the best point that they came to; a spent budget ends them only."""
+    """How moves ended, and the best point that they came to; a spent budget ends them only.
+
+    A stage that has used its own share of it goes on to the next.
+    """
     try:
         move = next(moves)
         while True:
-            visit = yield move
+            try:
+                visit = yield move
+            except Spent as ended:
+                if move.stage.until >= 1:
+                    raise
+                move = moves.throw(ended)
+                continue
             # `make` of a solver may say None
             if visit is not None and move.problem is problem:  # type: ignore[redundant-expr]
                 best = min(best, visit.point, key=lambda point: point.loss)

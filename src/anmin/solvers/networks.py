@@ -21,14 +21,7 @@ import numpy as np
 from anmin.moves import Conclusion, Ended, Move, Moves, Stage
 from anmin.network import Network
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.members import (
-    Member,
-    Shares,
-    ViewPath,
-    average,
-    looked_at,
-    refined,
-)
+from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined
 from anmin.solvers.path import (
     FACTOR,
     FEW,
@@ -79,6 +72,8 @@ def with_networks(
     plain = search.views[0] if dear else paths[0].view
     shares = weigh(problem, paths, parts, search.n_networks == 1, doubt, plain)
     lead = paths[int(shares.networks.argmax())]
+    if shares.raw:
+        shares = replace(shares, networks=0 * shares.networks)
     ended = yield from refined(solver, problem, paths, shares, start, search.n_networks)
     status, found = cut or ended.status, ended.members
     if len(found) == 1 and found[0][0] == 1.0 and ended.exact:  # it stands alone, as it is
@@ -206,7 +201,7 @@ def weigh(
             raw.append(held_out_ridge(replace(problem, source=part.train), part.judge))
     if not judged:
         return Shares(np.eye(len(paths))[0], 0.0)
-    w, _ = best_shares(judged, alone, doubt)
+    w = best_shares(judged, alone, doubt)
     ridge = float(w[-1]) if problem.connections is None else 0.0
     return Shares(w[:-1], ridge, raw=bool(raw) and clearly_better(raw, judged, w))
 

@@ -51,9 +51,7 @@ def with_trees(
     return [*views, cut] if len(encoding.column) else views
 
 
-def planted(
-    problem: Problem, h: int, trees: TreeStart, rng: np.random.RandomState
-) -> np.ndarray:  # fmt: skip
+def planted(problem: Problem, h: int, trees: TreeStart, rng: np.random.RandomState) -> np.ndarray:
     """A first hidden layer (p, h): rules by what each explains beyond those before it.
 
     Where there are too few, random hyperplanes are added.

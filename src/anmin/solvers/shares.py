@@ -40,8 +40,8 @@ class Products(Sums):
     n: float
 
     def error(self, w: Array) -> float:
-        """The squared error of the mean with shares w."""
-        return self.YtY - 2 * float(w @ self.FtY) + float(w @ self.FtF @ w)
+        """The squared error of the mean with shares w; rounding leaves nothing below 0."""
+        return max(self.YtY - 2 * float(w @ self.FtY) + float(w @ self.FtF @ w), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,8 @@ class HeldOut:
         return self.at(None).error(shares) if squares else self.at(shares).YtY
 
 
-def best_shares(
-    parts: list[HeldOut], alone: bool, doubt: bool = True
-) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The shares of least loss over the rows of all parts, and that loss.
+def best_shares(parts: list[HeldOut], alone: bool, doubt: bool = True) -> np.ndarray:
+    """The shares of least loss over the rows of all parts.
 
     Where one model is to stand alone, the best of them has it all. With `doubt` a gain in squared
     error that chance explains is none: then the last model, the simplest, shares with the mean.
@@ -114,12 +112,12 @@ def best_shares(
         rows = sum(part.source.raw.groups().count * part.source.shape[2] for part in parts)
         if doubt and gain(total, w, simple, rows) < DOUBT:
             w = simple
-        return w, total.error(w)
+        return w
     m = parts[0].networks.W.shape[1] // parts[0].source.shape[2]
     corners = [*np.eye(m), np.zeros(m)]
     losses = [at(corner).YtY for corner in corners]
     best = int(np.argmin(losses))
-    return (corners[best], losses[best]) if alone else descend_simplex(at, corners[best])
+    return corners[best] if alone else descend_simplex(at, corners[best])
 
 
 def gain(total: Products, w: np.ndarray, simple: np.ndarray, rows: int) -> float:
@@ -133,9 +131,7 @@ def gain(total: Products, w: np.ndarray, simple: np.ndarray, rows: int) -> float
     return (error - total.error(w)) / max(2 * (error / rows * apart) ** 0.5, 1e-300)
 
 
-def descend_simplex(
-    at: Callable[[np.ndarray], Products], w: np.ndarray
-) -> tuple[np.ndarray, float]:  # fmt: skip
+def descend_simplex(at: Callable[[np.ndarray], Products], w: np.ndarray) -> np.ndarray:
     """Shares w that no quadratic improves on, each turn no worse than the one before."""
     here = at(w)
     for _ in range(TURNS):
@@ -150,7 +146,7 @@ def descend_simplex(
         gain, w, here = here.YtY - there.YtY, new, there
         if gain <= SETTLED * here.YtY:
             break
-    return w, here.YtY
+    return w
 
 
 def side_by_side(problem: Problem, networks: list[Network]) -> PredictionPass:

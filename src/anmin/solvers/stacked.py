@@ -23,13 +23,7 @@ import torch
 from torch import Tensor
 
 from anmin.moves import Visit
-from anmin.solvers.curvatures import (
-    Curvatures,
-    CurvedRows,
-    Layers,
-    Record,
-    curved,
-)
+from anmin.solvers.curvatures import Curvatures, CurvedRows, Layers, Record, curved
 from anmin.solvers.levenberg import FACTOR, LEAST, MOST, DampedStep
 from anmin.solvers.problem import CANCELLED, EVENINGS, SETTLED, Point
 from anmin.sources.batch import Batch

@@ -178,9 +178,7 @@ def looked_at(problem: Problem, A: Array) -> Visit:
     return Visit(problem.balance(problem.at(A)))
 
 
-def better_with_linear(
-    problem: Problem, A: np.ndarray, rng: np.random.RandomState
-) -> np.ndarray:  # fmt: skip
+def better_with_linear(problem: Problem, A: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """A, or A with the linear model in the place of its first neurons where that is the better.
 
     Not where units may see few inputs only.

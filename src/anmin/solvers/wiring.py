@@ -61,9 +61,7 @@ class Wiring:
                 W[1:] *= on if within is None else within
         return W, found * real
 
-    def strongest(
-        self, W: np.ndarray, U: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    def strongest(self, W: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which k of the pulls W (d, count) exceed chance by most; the first anyway.
 
         Also whether any exceeds it. U (n, count) is what W = XᵀU pulls with. Its deviation is
@@ -81,9 +79,7 @@ class Wiring:
         on[size.argmax(0), columns] = True
         return on, np.asarray(real)
 
-    def seeds(
-        self, count: int, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray | None]:  # fmt: skip
+    def seeds(self, count: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray | None]:
         """Normals to start from, and where each may be other than zero: (d, count)."""
         d, k, mask = len(self.A) - 1, self.connections.most, self.connections.mask
         if mask is not None:
