@@ -194,7 +194,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
             networks = checks.whole_number("n_networks", self.n_networks, least=1)
         encoding = self.encoding
         if encoding is not None and not isinstance(encoding, Encoding):
-            checks.one_of("encoding", encoding, ("auto",))
+            checks.one_of("encoding", encoding, ("auto",), "None, an Encoding")
             encoding = encoding if several else None
         if networks > 1 or encoding is not None:
             self._chooses(solver, f"n_networks={networks}, encoding={self.encoding!r:.20}")
@@ -202,7 +202,8 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
 
     def _wants_intervals(self) -> bool:
         intervals = getattr(self, "intervals", False)
-        return intervals != "conformal" and checks.true_or_false("intervals", intervals)
+        known = 'True, False or "conformal"'
+        return intervals != "conformal" and checks.true_or_false("intervals", intervals, known)
 
     def _look_back(self, problem: Problem, fit: Fit, h: int) -> None:
         """The report and the intervals; the network is kept already."""
@@ -273,7 +274,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
     ) -> Search:  # fmt: skip
         """How rows are held out, to choose lam and for early_stopping."""
         if isinstance(self.lam, str):
-            checks.one_of("lam", self.lam, ("auto",))
+            checks.one_of("lam", self.lam, ("auto",), "a number")
         search, n, cv = Search(), rows.tally()[0], self.cv
         if rows.judge is not None:
             if cv is not None or not (self._chooses(solver) or self.early_stopping):

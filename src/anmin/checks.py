@@ -33,9 +33,9 @@ def real_number(name: str, value: Any, least: float, below: float = np.inf) -> f
     return float(value)
 
 
-def true_or_false(name: str, value: Any) -> bool:
+def true_or_false(name: str, value: Any, known: str = "True or False") -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {value!r}.")
+        raise ValueError(f"{name} must be {known}; got {value!r}.")
     return bool(value)
 
 
@@ -70,9 +70,13 @@ def path(name: str, value: Any) -> str | os.PathLike[str]:
     return value
 
 
-def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def one_of(name: str, value: Any, choices: tuple[str, ...], besides: str = "") -> str:
+    """One of some words; the message names what else there is."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+        known = (
+            f"{besides} or {choices[0]!r}" if besides else f"one of {', '.join(map(repr, choices))}"
+        )
+        raise ValueError(f"{name} must be {known}; got {value!r}.")
     return value
 
 

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
 from anmin import checks
-from anmin.base import BaseANMIN, as_found
+from anmin.base import ONLY_SQUARES, BaseANMIN, as_found
 from anmin.calibration import FOR_SHIFT, shifted, worth_a_shift
 from anmin.callbacks import with_callbacks
 from anmin.conformal import SHARE, Distances, inputs_of, kept_apart
-from anmin.first_look import first_look
+from anmin.first_look import first_look, first_network
 from anmin.interval_methods import IntervalsMixin
 from anmin.losses import SQUARED, Huber, Logistic, Loss, Quantile, Softmax, regression_loss
 from anmin.losses.classes import labels_in
@@ -31,7 +32,6 @@ from anmin.solvers import solver_object
 from anmin.sources import RawSource, counting_rows, is_source, open_source, pick, without_gaps
 
 LOG_LOSS = Logistic.name
-FIRST_STEPS = 200  # of the first network under Huber's loss, where seconds may not count
 
 
 def in_order(f: Any) -> Any:
@@ -165,6 +165,8 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
             if rows.width[1] > 1:
                 raise ValueError(f"several quantiles need one target; y has {rows.width[1]}.")
             self._one_dimensional = False
+        if loss is not None and not solver_object(self.solver).any_loss:
+            raise ValueError(ONLY_SQUARES.format(self.solver, self.loss))
         if isinstance(loss, Huber) and loss.delta is None:
             found = first_look(first_network(self), rows)
             loss = found if loss.far == inf else replace(loss, delta=found.delta)
@@ -184,6 +186,14 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
             return self._predict_with_std(X)
         scores = self._responses(self._scores(X))
         return scores[:, 0] if self._one_dimensional else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R²; of several quantiles the mean of their D², which compares pinball losses."""
+        if not (isinstance(self._loss, Quantile) and len(self._loss.levels) > 1):
+            return super().score(X, y, sample_weight)
+        pairs = zip(self.predict(X).T, self._loss.levels, strict=True)
+        given: Any = {"sample_weight": sample_weight}
+        return float(np.mean([d2_pinball_score(y, f, alpha=a, **given) for f, a in pairs]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -249,7 +259,7 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            only = self.classes_[0]
+            only = self.classes_[:1].tolist()[0]
             raise ValueError(f"y must hold two classes or more; got one class, {only!r}.")
         weight = row_weights(sample_weight, y)
         if self.class_weight is not None:
@@ -320,6 +330,10 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         """Class probabilities."""
         return softmax(getattr(self, "_temperature", 1.0) * self._class_scores(self._scores(X)))
 
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities."""
+        return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> np.ndarray:
         """The class with the largest output."""
         scores = self.decision_function(X)
@@ -341,21 +355,3 @@ def row_weights(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
     return (
         None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
     )
-
-
-def first_network(model: BaseANMIN) -> ANMINRegressor:
-    """One network of least absolute error, still to be fitted, in a fifth of the time.
-
-    With a checkpoint, which has to find the same again, in some iterations instead.
-    """
-    most, max_time, max_iter = model.connections, model.max_time, None
-    most = int(np.sum(most, axis=0).max()) if np.ndim(most) else most  # of a mask, its largest
-    if max_time is not None:
-        max_time = checks.real_number("max_time", max_time, least=0.0) / 5
-        if model.checkpoint is not None:
-            max_time, max_iter = None, FIRST_STEPS
-    return ANMINRegressor(
-        64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
-        encoding=None, connections=most, max_time=max_time, max_iter=max_iter,
-        n_jobs=model.n_jobs,
-    )  # fmt: skip

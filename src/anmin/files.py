@@ -149,9 +149,11 @@ def too_large(text: bytes) -> bool:
 def unpack(file: BinaryIO, size: int) -> tuple[Facts, Arrays]:
     """The facts and arrays of a file of so many bytes, or ModelFileError."""
     n = int.from_bytes(file.read(8), "little")
-    require(2 <= n <= size - 8, "it does not begin like a model file")
+    begin = file.read(1)
+    cut = begin == b"{" and n <= LONGEST_HEADER
+    require(n >= 2 and (n <= size - 8 or cut), "it does not begin like a model file")
     require(n <= LONGEST_HEADER, f"its header of {n:,} bytes is longer than {LONGEST_HEADER:,}")
-    text = file.read(n)
+    text = begin + file.read(n - 1)
     require(len(text) == n, "it ends too soon")
     require(not too_large(text), f"its header holds more than {MOST_VALUES:,} values")
     header = loads(text, "the header")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from anmin import checks
 from anmin.engine import unheard
 from anmin.losses import Huber
 from anmin.losses.loss import spread
@@ -23,6 +24,7 @@ from anmin.sources.draws import draw
 
 BEND, NOISE = 1.35, 3.0  # robust deviations: where the loss becomes straight; that explain a row
 HALF, REACH = 0.5, 1.5
+STEPS = 200  # of the network, where seconds may not count
 ROWS, FIFTH = 8000, 5  # that are looked at, every fifth of them by a network of the others
 
 
@@ -45,3 +47,21 @@ def first_look(network: Any, rows: RawSource) -> Huber:
     s = spread(r, w)
     explained = abs(r) <= np.maximum(HALF * size, NOISE * s)
     return Huber(BEND * s, REACH * float(size[explained].max(initial=s)), tuple(c.tolist()))
+
+
+def first_network(model: Any) -> Any:
+    """One network of least absolute error, still to be fitted, in a fifth of the time.
+
+    With a checkpoint, which has to find the same again, in some iterations instead.
+    """
+    most, max_time, max_iter = model.connections, model.max_time, None
+    most = int(np.sum(most, axis=0).max()) if np.ndim(most) else most  # of a mask, its largest
+    if max_time is not None:
+        max_time = checks.real_number("max_time", max_time, least=0.0) / 5
+        if model.checkpoint is not None:
+            max_time, max_iter = None, STEPS
+    return type(model)(
+        64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
+        encoding=None, connections=most, max_time=max_time, max_iter=max_iter,
+        n_jobs=model.n_jobs,
+    )  # fmt: skip

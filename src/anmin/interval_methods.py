@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from anmin import checks
 from anmin.conformal import Distances
 from anmin.sources import is_source
 
@@ -36,19 +37,22 @@ class IntervalsMixin:
         True
         """
         distances = getattr(self, "_distances", None)
+        coverage = checks.real_number("coverage", coverage, least=0.0, below=1.0)
         if distances is None:
-            mean, std = self._predict_with_std(X)
+            mean, std = self._predict_with_std(X, 'intervals="conformal" or intervals=True')
             z = float(norm.ppf((1 + coverage) / 2))
             return mean - z * std, mean + z * std
         ends = distances.interval(self._responses(self._outputs(self._inputs(X))), coverage)
         flat = distances.values.shape[1] == 1
         return (ends[0][:, 0], ends[1][:, 0]) if flat else ends
 
-    def _predict_with_std(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _predict_with_std(
+        self, X: Any, needed: str = "intervals=True"
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         if is_source(X):
-            raise ValueError("return_std=True needs X in memory; predict a part at a time.")
+            raise ValueError("Intervals need X in memory; predict a part at a time.")
         X, intervals = self._inputs(X), getattr(self, "_intervals", None)
         if intervals is None:
-            raise ValueError("return_std=True needs a model that was fitted with intervals=True.")
+            raise ValueError(f"Intervals need a model that was fitted with {needed}.")
         both = self._outputs(X), intervals.std(self._network, X)
         return (both[0][:, 0], both[1][:, 0]) if self._one_dimensional else both

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from inspect import Parameter, signature
+from typing import Any
 
 
 def extended(base: type) -> Callable[[Callable], Callable]:
@@ -16,8 +18,16 @@ def extended(base: type) -> Callable[[Callable], Callable]:
         own = signature(init).parameters
         shared = signature(base.__init__).parameters  # type: ignore[misc]
         both = {**shared, **{k: v for k, v in own.items() if v.kind is not Parameter.VAR_KEYWORD}}
-        init.__signature__ = signature(init).replace(parameters=list(both.values()))  # type: ignore[attr-defined]
-        return init
+
+        @wraps(init)
+        def known(self: Any, *args: Any, **given: Any) -> None:
+            if unknown := given.keys() - both.keys():
+                what = f"{type(self).__name__}() has no parameter {min(unknown)!r}"
+                raise TypeError(f"{what}; it has {', '.join([*both][1:])}.")
+            init(self, *args, **given)
+
+        known.__signature__ = signature(init).replace(parameters=list(both.values()))  # type: ignore[attr-defined]
+        return known
 
     return extend
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from anmin.columns import Columns, Table
+from anmin.columns import Columns, Table, warn_of_long
 from anmin.columns.cells import columns_of, is_frame, names_of, numbers, plain
 from anmin.sources import RawSource, Scaling, counting_rows
 from anmin.sources.chunk import LARGEST
@@ -98,6 +98,8 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
     model.__dict__.pop("n_skipped_", None)  # of an earlier fit to a source
     refuse_strange(X)
     table = Table.of(X, model.categorical_features)
+    if is_frame(X) and model.categorical_features == "from_dtype":
+        warn_of_long(X)
     if table is None:
         sparse = sparse_formats(model, X)
         Z, y = validate_data(model, X, y, dtype=list(NUMBERS), accept_sparse=sparse, **options)
@@ -132,7 +134,7 @@ def sparse_formats(model: Any, X: Any) -> Any:
             "X is sparse: say with connections=8, or so, how many inputs a unit may see; a network "
             "that sees all of them needs X.toarray()."
         )
-    return ["csr", "csc"]
+    return False if model.connections is None else ["csr", "csc"]
 
 
 def compressed(X: Any) -> Any:

@@ -197,6 +197,28 @@ def test_a_class_too_rare_to_be_split_evenly(run):
     assert fit(run, "-t", "kind", "--classify")["rows_test"] == 24
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-t", "kind", "--intervals"), "--intervals goes with numbers, and 'kind' is a class"),
+        (("-t", "price", "--text", "zzz"), "has no column 'zzz' (--text)"),
+        (("-t", "price", "--max-time", "-1"), "0 or more seconds; got -1"),
+    ],
+)
+def test_what_cannot_be_asked_for(run, words, said):
+    result = run("fit", "things.csv", *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_what_is_no_table(run, tmp_path):
+    (tmp_path / "t.parquet").write_text("a,b")
+    result = run("fit", "t.parquet", "-t", "a")
+    assert (result.exit_code, "t.parquet cannot be read" in result.stderr) == (2, True)
+    result = run("fit", ".", "-t", "a")
+    assert (result.exit_code, ". is a folder" in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("n", "test_size"), [(1000, 0.2), (300, 0.35), (9, 0.2), (4, 0.5)])
 def test_rows_held_out_have_targets_like_the_others(n, test_size):
     """A test error then depends less on its rows: few large targets are much of it."""

@@ -234,6 +234,38 @@ def test_what_cannot_be_an_input(column, words):
     assert "--drop bad" in said
 
 
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (["a", *"b" * 59], "the weight 'w' holds 'a', and weights are numbers"),
+        ([1.0, -1.0, *[1.0] * 58], "the weight 'w' is negative in row 2"),
+        ([0.0] * 60, "the weight 'w' is 0 in every row"),
+        ([np.nan, *[1.0] * 59], "the weight 'w' is not known in every row"),
+    ],
+)
+def test_what_cannot_be_a_weight(weights, words):
+    sheet = Sheet("t.csv", houses().assign(w=weights))
+    assert words in complaint(assign, sheet, Roles(["price"], "w"))
+
+
+def test_a_target_with_one_value_or_one_row(capsys):
+    table = houses().assign(price=5.0)
+    chosen = assign(Sheet("t.csv", table), Roles(["price"]))[0].X
+    assert "area" in chosen
+    said = capsys.readouterr().err
+    assert "'price' is 5 in every row" in said
+    assert "copy the target" not in said
+    assert "one row" in complaint(assign, Sheet("t.csv", houses()[:1]), Roles(["price"]))
+    both = Roles(["price"], drop=["price"])
+    assert "--target and --drop both name 'price'" in complaint(assign, Sheet("t.csv", table), both)
+
+
+def test_a_column_that_goes_with_the_target_is_named(capsys):
+    table = houses().assign(log=lambda t: np.log(t["price"]))
+    assign(Sheet("t.csv", table), Roles(["price"]))
+    assert "'log' tells almost all of the target" in capsys.readouterr().err
+
+
 def test_categories_of_pandas_are_texts():
     table = houses().assign(town=lambda t: t["town"].astype("category"))
     assert "town" in inputs(table, "price")

@@ -371,3 +371,40 @@ def test_a_table_of_few_levels_is_learnt_though_its_rows_are_copies():
     np.testing.assert_allclose(model.predict_proba(frame)[:, 1], p, atol=0.15)
     numbers = ANMINRegressor(random_state=0).fit(frame, y)
     np.testing.assert_allclose(numbers.predict(frame), p, atol=0.15)
+
+
+def test_a_date_that_is_the_same_in_every_row():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "day": pd.Timestamp("2020-01-01")})
+    model = ANMINRegressor(4, max_iter=20, random_state=0).fit(frame, frame["x"])
+    later = frame.assign(day=pd.Timestamp("2021-01-01"))
+    assert np.isfinite(model.predict(later)).all()
+
+
+def test_frames_of_sparse_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.integers(0, 2, 50).astype(float)})
+    some = frame.astype({"b": pd.SparseDtype("float", 0.0)}).assign(c="red")
+    model = ANMINRegressor(4, max_iter=20, random_state=0).fit(some, frame["a"])
+    plain = ANMINRegressor(4, max_iter=20, random_state=0).fit(frame.assign(c="red"), frame["a"])
+    assert np.array_equal(model.predict(some), plain.predict(frame.assign(c="red")))
+    with pytest.raises(TypeError, match=r"(?i)sparse"):
+        ANMINRegressor(4).fit(frame.astype(pd.SparseDtype("float", 0.0)), frame["a"])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64"])
+def test_whole_numbers_that_are_too_long_for_a_float(dtype):
+    z = np.random.default_rng(0).integers(0, 4, 200)
+    y = np.array([0.0, 5.0, -3.0, 2.0])[z]
+    frame = pd.DataFrame({"k": pd.array(z + 2**60, dtype=dtype), "x": np.linspace(0, 1, 200)})
+    named = ANMINRegressor(4, max_iter=40, random_state=0, categorical_features=["k"])
+    assert named.fit(frame, y).score(frame, y) > 0.99
+    if dtype == "int64":
+        with pytest.warns(UserWarning, match="'k' of X holds whole numbers beyond 2"):
+            ANMINRegressor(4, max_iter=5, random_state=0).fit(frame, y)
+
+
+def test_numbers_called_categories_are_taken_in_silence(recwarn):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    ANMINRegressor(4, max_iter=5, random_state=0, categorical_features=[0]).fit(X, X[:, 1])
+    assert not [w for w in recwarn if "written as texts" in str(w.message)]

@@ -246,3 +246,33 @@ def test_what_was_skipped_is_forgotten_with_the_next_fit():
     model = ANMINRegressor(4, lam=1e-3, max_iter=2).fit(BatchSource(lambda: iter([(X, y)])))
     assert model.n_skipped_ == 0
     assert not hasattr(model.fit(X, y), "n_skipped_")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lam": "x"}, "lam must be a number or 'auto'; got 'x'"),
+        ({"encoding": "onehot"}, "encoding must be None, an Encoding or 'auto'"),
+        ({"intervals": "yes"}, 'intervals must be True, False or "conformal"'),
+        ({"loss": "huber", "solver": "anmin"}, "for loss='huber'"),
+    ],
+)
+def test_messages_name_what_there_is(given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ANMINRegressor(4, **given).fit(*make_data(30, 2))
+
+
+def test_a_parameter_that_does_not_exist():
+    with pytest.raises(TypeError, match=r"ANMINRegressor\(\) has no parameter 'hidden'"):
+        ANMINRegressor(hidden=3)
+    with pytest.raises(TypeError, match=r"ANMINClassifier\(\) has no parameter 'quantile'"):
+        ANMINClassifier(quantile=0.3)
+
+
+def test_intervals_of_a_model_without():
+    X, y = make_data(30, 2)
+    model = ANMINRegressor(4, lam=1e-3, max_iter=2).fit(X, y)
+    with pytest.raises(ValueError, match='intervals="conformal" or intervals=True'):
+        model.predict_interval(X)
+    with pytest.raises(ValueError, match="coverage must be"):
+        model.predict_interval(X, "x")

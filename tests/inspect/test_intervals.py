@@ -271,7 +271,7 @@ def test_too_large_a_network_is_refused_before_the_fit():
     check_size(p=41, h=95, q=1)
     with pytest.raises(ValueError, match="n_hidden=0 or fewer"):
         check_size(p=5000, h=1, q=1)
-    with pytest.raises(ValueError, match="intervals must be True or False"):
+    with pytest.raises(ValueError, match="intervals must be True, False or"):
         model_of(intervals="yes").fit(X, y)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
-from sklearn.metrics import log_loss
+from sklearn.metrics import d2_pinball_score, log_loss
 
 from anmin import ANMINClassifier, ANMINRegressor, load_model
 from anmin.engine import listening
-from anmin.estimators import first_network
+from anmin.first_look import first_network
 from anmin.losses import LOSSES, AbsoluteError, Huber, Logistic, Poisson, Quantile, Softmax
 from anmin.losses.loss import Loss
 from anmin.sources import BatchSource
@@ -484,3 +484,18 @@ def test_a_registered_loss_has_its_name():
     assert all(cls.name == name for name, cls in LOSSES.items())
     kinds = (Huber, AbsoluteError, Quantile, Poisson, Logistic, Softmax)
     assert all(kind in LOSSES.values() for kind in kinds)
+
+
+def test_scores_of_several_quantiles():
+    X, y = rows("quantiles")
+    model = ANMINRegressor(8, loss="quantile", quantile=[0.1, 0.9], random_state=0).fit(X, y)
+    low, high = model.predict(X).T
+    d2 = d2_pinball_score(y, low, alpha=0.1), d2_pinball_score(y, high, alpha=0.9)
+    assert model.score(X, y) == pytest.approx(np.mean(d2))
+    assert model.score(X, y) > 0.3
+
+
+def test_logarithms_of_probabilities():
+    X, y = rows("two")
+    model = ANMINClassifier(4, max_iter=20, random_state=0).fit(X, y)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))

@@ -61,9 +61,9 @@ ALLOWED = {
         "solvers", "sources", "starts", "status",
     },
     "probabilities": set(),
-    "interval_methods": {"conformal", "sources"},
+    "interval_methods": {"checks", "conformal", "sources"},
     "calibration": {"conformal", "history", "losses", "solvers", "sources"},
-    "first_look": {"engine", "losses", "sources"},
+    "first_look": {"checks", "engine", "losses", "sources"},
     "estimators": {
         "base", "calibration", "callbacks", "checks", "conformal", "first_look",
         "interval_methods", "losses", "model_file", "parameters", "probabilities", "rows",

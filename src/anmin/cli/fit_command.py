@@ -140,7 +140,8 @@ def show(model: "BaseANMIN", summary: "FitSummary", path: Path, as_json: bool) -
             console.print(line)
         units = f"{size['hidden']} hidden units, {size['parameters']:,} parameters"
         console.print(f"Network: {size['inputs']} inputs, {units}, lam = {lam:.3g}")
-        console.print(f"{summary.seconds:.1f} s, {steps} iteration{'s' * (steps != 1)}")
+        last = f", {steps} iteration{'s' * (steps != 1)} of the last stage" if steps else ""
+        console.print(f"{summary.seconds:.1f} s{last}")
         early = "Stopped early. " if summary.interrupted else ""
         console.print(f"{early}The model in {path} is {what_was_saved(summary)}.")
     if summary.interrupted:

@@ -51,19 +51,26 @@ def assign(sheet: Sheet, roles: Roles) -> tuple[LabelledRows, bool]:
     taken = {*roles.targets, *roles.drop, *([roles.weight] if roles.weight else [])}
     names = [name for name in dict.fromkeys(roles.features or sheet.columns) if name not in taken]
     texts = [name for name in roles.targets if roles.classify or is_class(sheet.table[name])]
+    if both := [name for name in roles.targets if name in roles.drop]:
+        raise InputError(f"--target and --drop both name {quoted(both)}")
     if texts and len(roles.targets) > 1:
         raise InputError(f"classes are predicted for one target alone, and {texts[0]!r} is a class")
     weights = [roles.weight] if roles.weight else []
     problems = [*target_problems(sheet, roles.targets, bool(texts))]
     problems += input_problems(sheet, names) + input_problems(sheet, weights)
-    if any(sheet.table[name].isna().any() for name in weights):
-        problems.append(Flaw(f"the weight {roles.weight!r} is not known in every row"))
+    problems += [flaw for name in weights for flaw in weight_problems(name, sheet.table[name])]
     if problems:
         raise TableError(sheet.name, problems)
     table = with_target(sheet, roles.targets)
     y = target_values(table, roles.targets, bool(texts))
+    if len(y) < 2:
+        raise InputError(
+            f"{sheet.name} has one row with a target alone, which says nothing of others"
+        )
     if texts:
         say_classes(sheet.name, roles.targets[0], y)
+    elif y.ndim == 1 and (y == y[0]).all():
+        note(f"{roles.targets[0]!r} is {y[0]:g} in every row, and so is every prediction")
     weight = table[roles.weight].to_numpy(float) if roles.weight else None
     wanted = {*roles.keep, *roles.features}
     left_out = useless(table, names, y, wanted)
@@ -130,6 +137,18 @@ def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iter
             yield from input_problems(sheet, [name])
 
 
+def weight_problems(name: str, column: pd.Series) -> Iterable[Flaw]:
+    """What is wrong with weights."""
+    if not types.is_any_real_numeric_dtype(column.dtype):
+        yield Flaw(f"the weight {name!r} holds {column.iloc[0]!r}, and weights are numbers")
+    elif column.isna().any():
+        yield Flaw(f"the weight {name!r} is not known in every row")
+    elif (column < 0).any():
+        yield Flaw(f"the weight {name!r} is negative in row {int((column < 0).argmax()) + 1}")
+    elif not (column > 0).any():
+        yield Flaw(f"the weight {name!r} is 0 in every row")
+
+
 def with_target(sheet: Sheet, targets: Sequence[str]) -> pd.DataFrame:
     """The rows that have a target; others are counted."""
     table = sheet.table
@@ -158,7 +177,9 @@ def say_classes(name: str, target: str, y: np.ndarray) -> None:
     """Say that classes are predicted, and which; one alone is refused."""
     labels, count = np.unique(y, return_counts=True)
     if len(labels) < 2:
-        raise InputError(f"the target {target!r} of {name} has one class alone, {labels[0]!r}")
+        raise InputError(
+            f"the target {target!r} of {name} has one class alone, {labels[:1].tolist()[0]!r}"
+        )
     shown = ", ".join(f"{label} ({n:,})" for label, n in zip(labels[:8], count[:8], strict=True))
     more = f" and {len(labels) - 8} more" * (len(labels) > 8)
     note(f"{target!r} is a class, one of {len(labels)}: {shown}{more}")

@@ -44,9 +44,12 @@ def too_large(source: str) -> bool:
         return False
     size = path.stat().st_size * EXPANSION[path.suffix.lower()]
     if path.suffix.lower() == ".parquet":
-        from pyarrow import parquet
+        from pyarrow import ArrowInvalid, parquet
 
-        facts = parquet.read_metadata(path)
+        try:
+            facts = parquet.read_metadata(path)
+        except ArrowInvalid as error:
+            raise InputError(f"{path.name} cannot be read: {error}") from error
         size = CELL * facts.num_rows * facts.num_columns
     return size * COPIES > free_memory()
 

@@ -45,7 +45,8 @@ def read(source: str, reading: Reading | None = None) -> Sheet:
     """Read a table; what was recognised is said on standard error."""
     name = "standard input" if source == STDIN else Path(source).name
     if source != STDIN and not Path(source).is_file():
-        raise InputError(f"there is no file {source}; check its name and folder")
+        what = f"{source} is a folder" if Path(source).is_dir() else f"there is no file {source}"
+        raise InputError(f"{what}; check its name and folder")
     try:
         sheet = parse(name, source, reading or Reading())
     except ValueError as error:

@@ -23,7 +23,7 @@ from anmin.cli.app import InputError, interruptible, note
 from anmin.cli.measures import errors
 from anmin.cli.progress import FitProgress
 from anmin.cli.rivals import rival_errors
-from anmin.cli.roles import LabelledRows, Roles, assign
+from anmin.cli.roles import LabelledRows, Roles, assign, require_columns
 from anmin.cli.schema import FitSummary, Schema, fewest, prints_of, ranges_of
 from anmin.cli.streaming import in_memory, on_made_inputs, open_rows, split_rows, too_large
 from anmin.cli.tables import STDIN, read
@@ -48,7 +48,10 @@ def fit_table(
         found = train_stream(build(False, settings), schema, source, Path(data).name, test[0])
     else:
         sheet = read(data, reading)
+        require_columns(sheet, [*reading.kinds], "--text")
         rows, classes = assign(sheet, roles)
+        if classes and settings["intervals"]:
+            raise InputError(f"--intervals goes with numbers, and {roles.targets[0]!r} is a class")
         how = replace(reading, decimal=reading.decimal or sheet.decimal)
         schema = Schema.for_rows(rows, roles, how)
         found = train(build(classes, settings), schema, rows, sheet.name, *test)
@@ -60,6 +63,8 @@ def fit_table(
 def build(classify: bool, settings: dict[str, Any]) -> "BaseANMIN":
     """The estimator; a setting that was not given has its default."""
     given = {name: value for name, value in settings.items() if value is not None}
+    if given.get("max_time", 0) < 0:
+        raise InputError(f"max_time must be 0 or more seconds; got {given['max_time']:g}")
     return (ANMINClassifier if classify else ANMINRegressor)(**given)
 
 

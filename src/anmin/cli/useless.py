@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pandas as pd
 from pandas.api import types
+from scipy.stats import rankdata
 
 UNIQUE = 0.9  # share of different texts above which a column names the rows
 FEW_ROWS = 20  # in which different texts prove nothing
@@ -74,7 +75,7 @@ def copies(column: pd.Series, y: np.ndarray) -> bool:
     """Whether a column is the target in other words or units."""
     if y.ndim > 1:
         return any(copies(column, y[:, k]) for k in range(y.shape[1]))
-    if column.isna().any() or len(column) < 3:
+    if column.isna().any() or len(column) < 3 or (y == y[0]).all():
         return False
     if y.dtype.kind != "f":  # classes: one value for each, and each in one
         pairs = pd.DataFrame({"value": pd.factorize(column)[0], "label": pd.factorize(y)[0]})
@@ -89,14 +90,15 @@ def copies(column: pd.Series, y: np.ndarray) -> bool:
 
 
 def nearly_copies(column: pd.Series, y: np.ndarray) -> bool:
-    """Whether a straight line from one column misses next to nothing of the target."""
+    """Whether a straight line from one column, or from its ranks, misses next to nothing."""
     if y.dtype.kind != "f" or y.ndim > 1 or not types.is_any_real_numeric_dtype(column.dtype):
         return False
     known = column.notna().to_numpy()
     x, z = column.to_numpy(float, na_value=np.nan)[known], y[known]
     if len(x) < FEW_ROWS or np.ptp(x) == 0 or np.ptp(z) == 0:
         return False
-    return bool(abs(np.corrcoef(x, z)[0, 1]) > NEAR)
+    lines = (x, z), (rankdata(x), rankdata(z))
+    return max(abs(np.corrcoef(*line)[0, 1]) for line in lines) > NEAR
 
 
 def stands_for_gap(column: pd.Series) -> float | None:

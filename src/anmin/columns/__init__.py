@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from anmin.columns.cells import (
     DAY,
+    EXACT,
     chosen,
     columns_of,
     is_frame,
@@ -103,7 +105,7 @@ class Table:
     @classmethod
     def of_numbers(cls, X: Any, plain: np.ndarray) -> Table | None:
         """A frame of numbers `plain` (n, d), if some of its columns may be codes; else None."""
-        if not is_frame(X) or not any(may_be_code(x) for x in plain.T):
+        if not is_frame(X) or issparse(plain) or not any(may_be_code(x) for x in plain.T):
             return None
         return cls(names_of(X), columns_of(X), ["number"] * plain.shape[1], plain)
 
@@ -115,6 +117,20 @@ class Table:
             for name, column, kind in zip(self.names, self.columns, self.kinds, strict=True)
         ]
         return replace(self, kinds=kinds)
+
+
+def warn_of_long(X: Any) -> None:
+    """Say so where whole numbers of a frame are too long for the digits of a float."""
+    for name, column in zip(names_of(X), columns_of(X), strict=True):
+        if getattr(getattr(column, "dtype", None), "kind", "O") not in "iu":
+            continue
+        if np.abs(plain(column)[0].astype(np.float64)).max() > EXACT:
+            warnings.warn(
+                f"The column {name!r} of X holds whole numbers beyond 2^53, of which only the "
+                "first 15 digits count; if they are names, say so by categorical_features.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def as_array(X: Any) -> Any:
@@ -204,7 +220,7 @@ def fit_column(name: str, column: Any, kind: str, targets: Targets) -> tuple[Col
     """A column and its inputs for the training rows."""
     if kind == "category":
         category, block = fit_category(name, column, targets)
-        if category.levels and not category.single:
+        if category.levels and not category.single and plain(column)[0].dtype.kind not in "biuf":
             warn_of_written(name, category.levels)
         return category, block
     values = plain(column)[0]
@@ -219,8 +235,8 @@ def fit_column(name: str, column: Any, kind: str, targets: Targets) -> tuple[Col
         return CodeColumn(number, category), np.hstack([number.block(column), block])
     if kind == "date":
         parts = calendar(x[counts & ~np.isnan(x)])
-        varying = [part for part in PARTS if len(parts[part]) and np.ptp(parts[part]) > 0]
-        found = DateColumn(name, neutral, tuple(varying), gaps)
+        varying = tuple(part for part in PARTS if len(parts[part]) and np.ptp(parts[part]) > 0)
+        found = DateColumn(name, neutral, varying if varying or gaps else PARTS[:1], gaps)
     return found, found.block(column)
 
 
@@ -250,8 +266,8 @@ def fit_category(name: str, column: Any, targets: Targets) -> tuple[CategoryColu
 def warn_of_written(name: str, levels: Sequence[str]) -> None:
     """Say so where texts, hardly one of them twice, are numbers or dates."""
     for what, written, remedy in (
-        ("numbers", is_number, f"X[{name!r}].astype(float)"),
-        ("dates", DAY.match, f"pandas.to_datetime(X[{name!r}])"),
+        ("numbers", is_number, "floats (astype(float))"),
+        ("dates", DAY.match, "dates (pandas.to_datetime)"),
     ):
         if all(map(written, levels)):
             warnings.warn(

@@ -24,6 +24,7 @@ TIME = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
 ISO = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:({TIME})(?:[-+]\d\d:?\d\d)?)?Z?")
 DAY = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b")  # as people write it
 DATES = (dt.date, np.datetime64)
+EXACT = 2.0**53  # up to which whole numbers are exact
 MISSING = {"NAType", "NaTType", "NoneType"}
 
 
@@ -76,8 +77,13 @@ def from_pandas(column: Any) -> tuple[np.ndarray, bool]:
         return column.dt.to_timestamp().to_numpy(), False
     declared = isinstance(kind, pd.CategoricalDtype)
     number = pd.api.types.is_any_real_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind)
+    if isinstance(kind, pd.SparseDtype):
+        return from_pandas(column.sparse.to_dense())
     if number and not declared:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan), False
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        long = np.nanmax(np.abs(values), initial=0) > EXACT
+        if not (long and pd.api.types.is_integer_dtype(kind)):
+            return values, False
     values = np.array(column, dtype=object)
     if isinstance(kind.categories.dtype if declared else kind, pd.IntervalDtype):  # of pandas.cut
         values, declared = values.astype(str).astype(object), True

@@ -239,7 +239,7 @@ def lines(r: Report) -> list[tuple[str, str]]:
         ("data", data(r)),
         ("loss", loss(r)),
         ("gradient", gradient(r)),
-        ("steps", f"{r.steps:,} in {r.seconds:.2f} s"),
+        ("steps", f"{r.steps:,}{' after the path' * r.lam_chosen}; {r.seconds:.2f} s in all"),
         ("units", units(r)),
         ("hidden system", system(r)),
     ]

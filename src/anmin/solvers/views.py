@@ -76,8 +76,8 @@ def encoded_views(
     They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
     Averaged networks gain little by relocations.
     """
-    n = len(source)
-    rows = source.raw.gather(draw(n, min(n, within(ENCODED, source.shape[1])), rng)).chunk
+    n, enough = len(source), within(ENCODED, source.shape[1])
+    rows = source.raw.gather(np.arange(n) if n <= enough else draw(n, enough, rng)).chunk
 
     def view(encoding: Encoding, relocations: int = 0, power: float = 1.0) -> View:
         scaling = source.scaling.encoded_by(encoding, rows.X, rows.w)
