@@ -294,7 +294,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         most, max_time = self.max_iter, self.max_time
         if max_time is not None:
             max_time = checks.real_number("max_time", max_time, least=0.0)
-            max_time -= ending(rows, h, max_time)
+            max_time -= ending(rows, h, max_time, self._loss is None)
         if most is not None:
             return Budget(checks.whole_number("max_iter", most, least=0), max_time, 0, *clock)
         return Budget(networks * solver.default_max_iter(max_time), max_time, 0, *clock)

@@ -51,7 +51,7 @@ class Log:
         """Open the log at `path`; where there is none, make one of the record `first`."""
         self.path, self.end = Path(path), len(MAGIC)  # end of what was read or written so far
         with self.trying():
-            if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
+            if not self.path.exists():
                 write_atomically(self.path, MAGIC + encode(*first))
             if not self.path.is_file():
                 raise CheckpointError(f"{self.path} is no file; give another name.")

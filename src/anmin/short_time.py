@@ -20,7 +20,8 @@ NUMBERS = 4e6  # inputs and units of all rows that a second allows for
 READING = 4  # times as much that each of them costs where it is read anew in each pass
 LEAST = 2000  # rows, however short the time
 ROOM = 2**28  # bytes of a stream that may be held
-END = 2.5e-8  # seconds for each of those numbers, from the last iteration on
+END = 2.5e-8  # seconds for each of those numbers, from the last iteration on, ...
+TURNS = 100  # ... as often under another loss than squares, whose linear models are iterated
 
 
 def affordable(rows: RawSource, h: int, max_time: float) -> RawSource:
@@ -45,6 +46,7 @@ def affordable(rows: RawSource, h: int, max_time: float) -> RawSource:
     return few
 
 
-def ending(rows: RawSource, h: int, max_time: float) -> float:
+def ending(rows: RawSource, h: int, max_time: float, squares: bool) -> float:
     """Seconds of the time that are kept for the end."""
-    return min(END * rows.tally()[0] * (rows.width[0] + h), max_time / 2)
+    seconds = END * rows.tally()[0] * (rows.width[0] + h)
+    return min(seconds if squares else TURNS * seconds, max_time / 2)

@@ -98,13 +98,17 @@ def test_dask_collections(tmp_path):
     np.testing.assert_allclose(encoded(theirs).predict(X), ours.predict(X), rtol=1e-6)
 
 
-def test_another_device(data, fitted):
-    """ "cpu:0" is PyTorch on the CPU."""
+def test_another_device(data):
+    """ "cpu:0" is PyTorch on the CPU. Of three seeds, as one may lead to another minimum."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
     X, y = data
-    model = encoded(ANMINRegressor(**AUTO, device="cpu:0").fit(X, y))
-    assert model.score(X, y) == pytest.approx(fitted.score(X, y), abs=0.1)
+
+    def score(device):
+        settings = [AUTO | {"n_hidden": 8, "random_state": k, "device": device} for k in range(3)]
+        return np.mean([encoded(ANMINRegressor(**s).fit(X, y)).score(X, y) for s in settings])
+
+    assert score("cpu:0") == pytest.approx(score("cpu"), abs=0.05)
 
 
 # ---- fits that are cut short, or go on from another ---------------------------------------------

@@ -83,8 +83,9 @@ def test_a_compiler_does_not_use_up_the_time():
 
 def test_time_is_kept_for_the_end(data):
     rows = rows_of(*data[:2])
-    assert 0 < ending(rows, 64, 60.0) < 1.0
-    assert ending(rows, 64, 1e-3) == pytest.approx(5e-4)
+    assert 0 < ending(rows, 64, 60.0, True) < 1.0
+    assert ending(rows, 64, 1e-3, True) == pytest.approx(5e-4)
+    assert ending(rows, 64, 60.0, False) > 10 * ending(rows, 64, 60.0, True)
 
 
 def test_a_splitter_sees_all_rows(data, monkeypatch):

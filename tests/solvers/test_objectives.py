@@ -123,13 +123,11 @@ def test_shares_are_those_of_least_squares():
     rng = np.random.default_rng(0)
     networks = [whole.network(whole.at(rng.normal(size=(4, h)))) for h in (2, 4, 6)]
 
-    def shares(problem, alone):
-        return best_shares([HeldOut(problem.source, side_by_side(problem, networks))], alone)
-
     for alone in (True, False):
-        (one, error), (other, half_error) = shares(whole, alone), shares(half, alone)
+        parts = [HeldOut(p.source, side_by_side(p, networks)) for p in (whole, half)]
+        one, other = (best_shares([part], alone) for part in parts)
         np.testing.assert_allclose(other, one, atol=1e-9)
-        assert half_error == pytest.approx(error / 2, rel=1e-9)
+        assert parts[1].loss(other) == pytest.approx(parts[0].loss(one) / 2, rel=1e-9)
 
 
 def test_relocation_is_that_of_least_squares():

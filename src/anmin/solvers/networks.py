@@ -70,7 +70,8 @@ def with_networks(
     doubt = cut is None and start.A is None  # a path that was cut says too little of its networks
     dear = not problem.objective.least_squares  # a matrix of all columns for each output
     plain = search.views[0] if dear else paths[0].view
-    shares = weigh(problem, paths, parts, search.n_networks == 1, doubt, plain)
+    judges = parts[:1] if dear and cut is not None else parts
+    shares = weigh(problem, paths, judges, search.n_networks == 1, doubt, plain)
     lead = paths[int(shares.networks.argmax())]
     if shares.raw:
         shares = replace(shares, networks=0 * shares.networks)
