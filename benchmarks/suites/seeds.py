@@ -8,19 +8,20 @@ from benchmarks.runner import keep_running
 from benchmarks.suites import Settings
 from benchmarks.table import select, show
 
-SEEDS = 5
+SEEDS, SPLITS = 5, 3
 SETS = ("abalone", "airfoil", "autompg", "stock", "skillcraft")
 METHODS = ("default", "single")
 
 
 def seeds(settings: Settings) -> None:
-    """`NAME:0` is one split for all seeds; `abalone` is split by the seed, as on the command line.
+    """`NAME:k` is split k for all seeds; `abalone` is split by the seed.
 
     The spread is the deviation of the RMSE over the seeds, as a share of its mean. Means of it are
     over the same rows: where the seed splits them, most of the spread is that of the splits.
     """
     methods = list(settings.methods or METHODS)
-    cases = settings.cases or [*(f"{name}:0" for name in SETS), "abalone"]
+    fixed = [f"{name}:{split}" for name in SETS for split in range(SPLITS)]
+    cases = settings.cases or [*fixed, "abalone"]
     keep_running(settings.results, methods, dict.fromkeys(cases, settings.seeds or SEEDS))
     rows, spreads = [], []
     for case in cases:
@@ -36,8 +37,8 @@ def seeds(settings: Settings) -> None:
     if len(methods) > 1 and spreads:
         found = np.reshape(spreads, (-1, len(methods), 2))[:, :2]
         shares, errors = found[:, :, 0], found[:, :, 1]
-        first, second = shares.mean(0)  # over the sets: one of them may be 0
-        ratio = first / second
-        print(f"\nmean spread of {methods[0]} over that of {methods[1]}: {ratio:.2f}; bar 0.5")
-        first = (shares[:, 0] * errors[:, 0] / errors[:, 1]).mean()
-        print(f"both as shares of the error of {methods[1]}: {first / second:.2f}")
+        first, second = shares.mean(0)  # over the splits: one of them may be 0
+        first_error = (shares[:, 0] * errors[:, 0] / errors[:, 1]).mean()
+        print(f"\nmean spread of {methods[0]} over that of {methods[1]}, both as shares of")
+        print(f"the latter's error: {first_error / second:.2f}; bar 0.5")
+        print(f"each as a share of its own error: {first / second:.2f}")

@@ -13,7 +13,8 @@ from anmin.network import Network
 from anmin.objective import SQUARED_ERROR
 from anmin.solvers import VarPro
 from anmin.solvers.linear import ridge_network
-from anmin.solvers.networks import Member, clearly_better
+from anmin.solvers.members import ViewPath
+from anmin.solvers.networks import Member, clearly_better, useful
 from anmin.solvers.path import Run
 from anmin.solvers.shares import Products, best_alone, gain, side_by_side, simplex
 from anmin.solvers.views import View
@@ -199,6 +200,16 @@ def test_a_view_whose_error_still_falls_stays_in_the_race():
 
 
 @pytest.mark.slow
+def test_of_few_rows_every_view_walks_every_part():
+    """One part of 70 rows has chosen views on which the others then were 20 % worse."""
+    problem = make_problem(*make_data(n=100))
+    view = View(problem.source.scaling, np.arange(problem.source.shape[1] - 1))
+    walked, empty = (ViewPath(view, 1.0, [Run(SQUARED_ERROR, np.ones(3), 8)]) for _ in range(2))
+    paths = [replace(walked, runs=[replace(walked.runs[0], points=[None])]) for _ in range(3)]
+    assert useful(problem, [*paths, empty], []) == (paths, paths)
+    assert useful(problem, [empty], []) == ([empty], [empty])
+
+
 def test_a_curve_without_noise_is_not_left_to_hinges():
     """Hinges at quantiles are good at first; units that move are a hundred times better."""
     x = np.linspace(0, 1, 5000)

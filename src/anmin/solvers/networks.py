@@ -165,16 +165,16 @@ def useful(
 ) -> tuple[list[ViewPath], list[ViewPath]]:
     """The paths that the held-out rows of the first part have a use for, and those that go on.
 
-    Where there are many rows, one part tells the best view, and that alone goes on.
+    Where there are many rows, one part tells the best view, and that alone goes on; of few it tells
+    too little, and all do.
     """
-    walked = [path for path in paths if path.walked]
-    if len(walked) < 2:
-        return walked or paths, walked or paths
-    paths = walked
+    paths = [path for path in paths if path.walked] or paths
+    if len(paths) < 2 or len(problem.source) < FEW:
+        return paths, paths
     weights = weigh(problem, paths, first, doubt=False).networks
     least = min(USEFUL, weights.max())
     kept = [path for path, w in zip(paths, weights, strict=True) if w >= least]
-    return kept, kept if len(problem.source) < FEW else [paths[int(weights.argmax())]]
+    return kept, [paths[int(weights.argmax())]]
 
 
 def weigh(
