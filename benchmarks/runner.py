@@ -19,22 +19,24 @@ from benchmarks.methods import OURS, train
 from benchmarks.record import Budget, Record, Results, SkippedError, mse
 
 WARM_UP = Budget(iterations=2, epochs=2, max_time=0.5)
+BOTH = "teacher-n4000-d8-h16", "teacher-n4000-d8-h64"  # few unknowns and many
 SMALL = "teacher-n200-d3-h4"
 
 
 def warm_up(
-    methods: Iterable[str], needed: Iterable[str] = (), case: str = "teacher-n4000-d8-h16"
+    methods: Iterable[str], needed: Iterable[str] = (), cases: Iterable[str] = BOTH
 ) -> None:
     """Import, start the threads and touch every code path before the clock runs.
 
     A method that cannot run here is passed over, unless the suite makes no sense without it.
     """
-    split = replace(load(case, 0), case="warm-up")
-    for name in needed:
-        train(name, split, WARM_UP)
-    for name in methods:
-        with suppress(SkippedError):
+    methods, needed = [*methods], [*needed]
+    for split in (replace(load(case, 0), case="warm-up") for case in cases):
+        for name in needed:
             train(name, split, WARM_UP)
+        for name in methods:
+            with suppress(SkippedError):
+                train(name, split, WARM_UP)
 
 
 def run(results: Results, name: str, split: Split, budget: Budget, **extra: object) -> Record:
@@ -95,7 +97,7 @@ def keep_running(
         for name in methods
         if seed < limits.get(name, count) and not known(results, name, case, seed)
     ]
-    warm_up(dict.fromkeys(name for *_, name in todo), case=SMALL)
+    warm_up(dict.fromkeys(name for *_, name in todo), cases=[SMALL])
     for case, seed, name in todo:
         run(results, name, load(case, seed), Budget(), curve=[], **stamp(name in OURS))
 

@@ -136,6 +136,24 @@ def test_where_no_damping_helps_the_point_stays():
     assert len(engine.history) == 1
 
 
+@pytest.mark.parametrize(
+    ("unknowns", "linear_solver", "formed"),
+    [
+        (480, "auto", [True]),
+        (600, "auto", [False, True]),
+        (1005, "auto", [False]),
+        (600, "cg", [False]),
+        (600, "cholesky", [True]),
+    ],
+)
+def test_products_come_first_where_there_is_a_choice(unknowns, linear_solver, formed):
+    problem = replace(set_up()[0].problem, linear_solver=linear_solver)
+    h = unknowns // problem.fan_in
+    point = problem.at(np.random.default_rng(0).normal(size=(problem.fan_in, h)))
+    turns = Descent.in_turn(problem, h, np.random.RandomState(0))
+    assert [descent.forms_matrix(point) for descent in turns] == formed
+
+
 def test_another_penalty_has_the_same_rows():
     descent, point = set_up()
     stronger = replace(descent.problem, lam=1e-1)

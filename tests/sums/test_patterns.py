@@ -110,6 +110,25 @@ def test_cells_are_counted_batch_by_batch(make_backend):
     assert pass_at(A, X, Y, w, make_backend(), 0.0, batch_size=1000).counts.cells == sum(parts)
 
 
+@BACKENDS
+def test_products_are_formed_once_and_not_for_rows_of_other_weights(make_backend, monkeypatch):
+    X, Y, _, A = rows_in_few_cells(1, 6, 1, weighted=False)
+    backend, asked = make_backend(), []
+    source = ArraySource(X, Y, None, Scaling.identity(1, 1), backend, N)
+    targets = patterns.Rows.targets
+    monkeypatch.setattr(
+        patterns.Rows, "targets", lambda rows, some: asked.append(1) or targets(rows, some)
+    )
+    for scale in 1.0, 2.0:
+        at = backend.asarray(scale * A)
+        found = source.reduce(PatternPass(at, 0.0))
+        new = pass_at(scale * A, X, Y, None, make_backend(), 0.0, N)
+        assert_equal_sums(numbers(found, backend), numbers(new, backend), 1e-12)
+    assert len(asked) == 3  # once, and in each new source
+    source.reduce(PatternPass(at, 0.0, targets=False))
+    assert len(asked) == 4
+
+
 def test_compression_is_left_out_where_its_products_do_not_fit(monkeypatch):
     """More than `ROOM` bytes of products: the rows stay as they are, and are still counted."""
     X, Y, _, A = rows_in_few_cells(1, 4, 1, weighted=False)

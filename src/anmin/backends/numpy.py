@@ -27,9 +27,10 @@ from anmin.backends.protocol import WIDE, Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
 BLOCK = 1024  # rows that stay in the cache
-GROUP = 4 * BLOCK  # rows that a thread takes at a time
+GROUP = 4 * BLOCK  # rows that a thread takes at a time, at most
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
+NARROW = 4  # columns of X below which a loop is faster than a product
 FEW_ROWS = 512  # below which tables cost more than products
 KEEP = 2**28
 WORKING = 2**28
@@ -46,7 +47,7 @@ class NumpyBackend:
     ) -> None:  # fmt: skip
         self.dtype = np.dtype(dtype)
         self.threads = threads  # None: one a core
-        self.group = group  # rows that a thread takes at a time
+        self.group = group  # rows that a thread takes at a time, at most
 
     @property
     def workers(self) -> int:
@@ -146,9 +147,14 @@ class NumpyBackend:
         return None if module is None else module.FusedRows.of(X)
 
     def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
-        """group(rows) for each group of blocks, computed in parallel, yielded in order."""
-        size = self.group
-        groups = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        """group(rows) for each group of blocks, computed in parallel, yielded in order.
+
+        Several are an even number, of as many blocks but for one, so that two threads end at once.
+        """
+        blocks, count = -(-n // BLOCK), -(-n // self.group)
+        count += count % 2 if 1 < count < blocks else 0
+        edges = [min(i * blocks // max(count, 1) * BLOCK, n) for i in range(count + 1)]
+        groups = [slice(*pair) for pair in pairwise(edges)]
         workers = self.workers
         if len(groups) == 1 or not in_parallel(workers):
             yield from map(group, groups)
@@ -183,6 +189,11 @@ class NumpyBackend:
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
+        narrow = isinstance(X, np.ndarray) and X.shape[1] <= NARROW
+        if narrow and (compiled := kernels()) is not None:
+            A = np.ascontiguousarray(A)
+            self.each_share(lambda rows: compiled.fires(X[rows], A, F[rows]), len(X))
+            return F
 
         def part(rows: slice) -> None:
             np.greater(X[rows] @ A, 0, out=F[rows])
@@ -265,8 +276,16 @@ class NumpyBackend:
         compiled = kernels()
         if compiled is None:
             return np.count_nonzero(F, axis=0), int(np.count_nonzero(before != F))
-        fired = np.zeros(F.shape[1], dtype=np.intp)
-        return fired, compiled.count(F, before, fired)
+        parts: list[np.ndarray] = []
+        flips: list[int] = []
+
+        def part(rows: slice) -> None:
+            fired = np.zeros(F.shape[1], dtype=np.intp)
+            flips.append(compiled.count(F[rows], before[rows], fired))
+            parts.append(fired)
+
+        self.each_share(part, len(F))
+        return reduce(iadd, parts), sum(flips)
 
     # ---- symmetric systems ----------------------------------------------------------------
 

@@ -25,6 +25,7 @@ from anmin.sources.support import Support
 ROWS_PER_UNKNOWN, FEWEST = 5, 2000  # enough for curvature
 ROUGH = 4000  # on the penalty path, and from its end
 LOOK = 3  # times the rows of the curvature, from which these have a first look at a step
+SOON = 500  # unknowns from which products are sooner far down, though a matrix comes further
 SMALL = 400  # rows up to which curvature is in full precision, but for a rough look
 FORMED = 20  # rows an unknown from which the matrix of curvature is formed there
 FACTOR = 3.0  # between neighbouring dampings
@@ -49,9 +50,19 @@ class Descent:
         else:
             source = problem.source.take(draw(n, enough, rng), fast)
         self.problem, self.rows = problem, CurvatureRows(source, whole)
-        self.rough = rough
+        self.rough, self.formed = rough, DENSE
         self.known: tuple[Array, Array] | None = None
         self.narrow: tuple[Support, Descent] | None = None
+
+    @classmethod
+    def in_turn(cls, problem: Problem, h: int, rng: np.random.RandomState) -> list[Descent]:
+        """One by products first, where there is a choice, and then one that goes to the end."""
+        descent = cls(problem, h, rng)
+        if problem.linear_solver != "auto" or not SOON < h * problem.fan_in <= DENSE:
+            return [descent]
+        first = copy(descent)
+        first.formed = 0
+        return [first, descent]
 
     def on(self, problem: Problem) -> Descent:
         """The same rows at another penalty."""
@@ -87,7 +98,7 @@ class Descent:
     def forms_matrix(self, point: Point) -> bool:
         """Whether the curvature at a point is a matrix; with weights a row must have one."""
         one = self.problem.objective.least_squares or point.W.shape[1] == 1
-        return one and self.problem.forms_matrix(point.A.shape[1], DENSE, self.rough * FORMED)
+        return one and self.problem.forms_matrix(point.A.shape[1], self.formed, self.rough * FORMED)
 
     def damped_step(self, point: Point, mu: float, before: Array | None) -> Visit:
         """The best of a geometric search over the damping, from mu, and a damping for the next.

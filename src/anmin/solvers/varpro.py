@@ -43,7 +43,7 @@ class VarPro(Solver):
     tol : relative gain that counts as progress
     n_init : random starts, of which the worse ones are dropped early
     linear_solver : form the curvature and factorise it, "cholesky", or only multiply by it, "cg";
-        "auto" by its number of unknowns, up to 1,000
+        "auto" forms it up to 1,000 unknowns, from 500 on once products come no further
     dtype : "float64" or "float32" arithmetic; "auto" is float64, also for float32 input
     batch_size : rows worked on at a time, rounded up to a multiple of 4096
 
@@ -101,8 +101,8 @@ class VarPro(Solver):
             A = (yield from self.on_sample(sample, A, start.rng)).A
             found = yield Move(partial(looked_at, problem, A), problem, A, ALL, "look")
             point = min(point, found.point, key=by_loss)
-        descent = Descent(problem, A.shape[1], start.rng)
-        yield from self.improve(descent, point, ALL, self.patience, start.rng)
+        for descent in Descent.in_turn(problem, A.shape[1], start.rng):
+            point = yield from self.improve(descent, point, ALL, self.patience, start.rng)
         return Conclusion(Status.CONVERGED)
 
     def on_sample(self, sample: Problem, A: Array, rng: np.random.RandomState) -> Moves[Point]:

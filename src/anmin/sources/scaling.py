@@ -31,6 +31,7 @@ from anmin.sources.sparse import Standardised
 
 BLOCK = 4096  # rows at a time: they stay in the cache
 BATCH = 16 * BLOCK
+WORTH_THREADS = 2**19  # numbers of a batch
 ORDINARY = 1e-30, 1e30  # largest weights whose sums neither overflow nor vanish
 
 
@@ -61,16 +62,17 @@ class Moments:
         if n == 0:
             zero = np.zeros(m)
             return cls(0, 0.0, zero + np.inf, zero - np.inf, zero, zero)
-        low, high = V.min(axis=0).astype(float), V.max(axis=0).astype(float)
+        apart = np.array(V.T, dtype=float, order="C")  # (m, n), changed in place
+        low, high = apart.min(axis=1), apart.max(axis=1)
         unit = unit_of(low, high)
         w = np.ones(n) if weight is None else weight
         total = float(w.sum())
-        apart = V - low  # one array of the size of V, changed in place
-        apart /= unit
-        shift = w @ apart / total
-        apart -= shift
+        apart -= low[:, None]
+        apart /= unit[:, None]
+        shift = apart @ w / total
+        apart -= shift[:, None]
         apart *= apart
-        return cls(n, total, low, high, low + unit * shift, w @ apart)
+        return cls(n, total, low, high, low + unit * shift, apart @ w)
 
     @property
     def unit(self) -> np.ndarray:
@@ -156,7 +158,8 @@ def measure(chunks: Iterable[Chunk]) -> Measure | None:
         for chunk in in_batches(chunks, BATCH):
             size = within(BLOCK, 4 * sum(chunk.width))
             starts = range(0, max(len(chunk), 1), size)
-            each = map if len(starts) < 4 else pool.map
+            few = len(starts) < 4 or len(chunk) * sum(chunk.width) < WORTH_THREADS
+            each = map if few else pool.map
             parts = [*each(partial(block_moments, chunk, size), starts)]
             with np.errstate(all="ignore"):  # huge weights, measured again in their unit
                 found = reduce(add, parts if total is None else [total, *parts])

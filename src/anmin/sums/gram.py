@@ -72,7 +72,8 @@ class PatternPass:
             v = entry_weights(backend, batch, self.weigh) ** 0.5  # (n, 1)
             X, Y = X * v, Y * v
         T = backend.append_column(Y, X[:, 0])  # (n, q + 1)
-        patterns, cells = compress(backend, Rows(F, X, T))
+        as_given = self.weigh is None and self.targets
+        patterns, cells = compress(backend, Rows(F, X, T), batch if as_given else None)
         ZtZ, ZtT = gram(backend, patterns, self.slope)
         h, p, q = F.shape[1], X.shape[1], Y.shape[1]
         ZtT = ZtT.reshape(h, p, q + 1)

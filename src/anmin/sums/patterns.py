@@ -137,15 +137,20 @@ class Cells:
         return self.XT[rows]
 
 
-def compress(backend: Backend, rows: Rows) -> tuple[Rows | Cells, int]:
-    """`rows` as cells where that saves work, and the number of cells in any case."""
+def compress(backend: Backend, rows: Rows, batch: Batch | None = None) -> tuple[Rows | Cells, int]:
+    """`rows` as cells where that saves work, and the number of cells in any case.
+
+    Rows that are those of a batch have their products formed once.
+    """
     first, groups = backend.group_rows(rows.F)
     n, k = len(rows.F), len(first)
     if n < WORTH_IT * k or 16 * n * rows.width > ROOM:
         return rows, k
-    everything = slice(0, n)
-    return Cells(
-        F=rows.F[first],
-        XX=backend.sum_groups(rows.products(backend, everything), groups, k),
-        XT=backend.sum_groups(rows.targets(everything), groups, k),
-    ), k
+
+    def products() -> tuple[Array, Array]:
+        everything = slice(0, n)
+        return rows.products(backend, everything), rows.targets(everything)
+
+    XX, XT = products() if batch is None else batch.once("products", batch.X, products)
+    sums = (backend.sum_groups(V, groups, k) for V in (XX, XT))
+    return Cells(rows.F[first], *sums), k
