@@ -189,8 +189,8 @@ class NumpyBackend:
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
-        narrow = isinstance(X, np.ndarray) and X.shape[1] <= NARROW
-        if narrow and (compiled := kernels()) is not None:
+        compiled = kernels() if X.shape[1] <= NARROW and not hasattr(X, "implicit") else None
+        if compiled is not None:
             A = np.ascontiguousarray(A)
             self.each_share(lambda rows: compiled.fires(X[rows], A, F[rows]), len(X))
             return F
