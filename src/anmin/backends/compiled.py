@@ -68,8 +68,9 @@ def fires(X, A, F):  # type: ignore[no-untyped-def]
     total = np.empty(h, X.dtype)
     for i in range(X.shape[0]):
         x, row = X[i], F[i]
-        total[:] = 0
-        for k in range(p):
+        for j in range(h):
+            total[j] = x[0] * A[0, j]
+        for k in range(1, p):
             for j in range(h):
                 total[j] += x[k] * A[k, j]
         for j in range(h):
@@ -155,10 +156,12 @@ def hinge_table(V, first, size):  # type: ignore[no-untyped-def]
     """For each row k of V the sum of those before it, of the same input, and V_k: (m, 2, h)."""
     m, h = V.shape
     T = np.zeros((m, 2, h), V.dtype)
-    T[:, 1] = V
     for j in range(len(first)):
-        for k in range(first[j] + 1, first[j] + size[j]):
-            T[k, 0] = T[k - 1, 0] + T[k - 1, 1]
+        for k in range(first[j], first[j] + size[j]):
+            for a in range(h):  # not by slices, which take seconds to compile
+                T[k, 1, a] = V[k, a]
+                if k > first[j]:
+                    T[k, 0, a] = T[k - 1, 0, a] + T[k - 1, 1, a]
     return T
 
 
@@ -204,12 +207,13 @@ def collect_hinges(U, root, place, part, first, Z):  # type: ignore[no-untyped-d
 
 def spread_hinges(Z, first, size):  # type: ignore[no-untyped-def]
     """The transpose of `add_hinges`: hinge k has Z[k, 1], and Z[l, 0] of all l after it."""
-    T, after = Z[:, 1].copy(), np.zeros(Z.shape[2], Z.dtype)
+    T = Z[:, 1].copy()
     for j in range(len(first)):
-        after[:] = 0
-        for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
-            after += Z[k + 1, 0]
-            T[k] += after
+        for a in range(Z.shape[2]):
+            after = Z[0, 0, a] * 0
+            for k in range(first[j] + size[j] - 2, first[j] - 1, -1):
+                after += Z[k + 1, 0, a]
+                T[k, a] += after
     return T
 
 

@@ -2,7 +2,7 @@
 
 Rows are [D, hinges] as `sources/hinged.py` has them; a plain matrix is D alone. Loops take a few
 hundred rows at a time, so that what they make of them stays in the cache, and let other threads run
-meanwhile. This file needs numba; `compiled.py` asks for it where it is installed.
+meanwhile. They add and multiply by loops, as operators on arrays take seconds to compile. This file needs numba; `compiled.py` asks for it where it is installed.
 """
 
 from __future__ import annotations
@@ -144,9 +144,32 @@ def hidden(P, root, off, S):  # type: ignore[no-untyped-def]
 
 
 @loop
+def add(total, some):  # type: ignore[no-untyped-def]
+    for i in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            total[i, j] += some[i, j]
+
+
+@loop
+def subtract_from(V, some):  # type: ignore[no-untyped-def]
+    """some = V − some."""
+    for i in range(some.shape[0]):
+        for j in range(some.shape[1]):
+            some[i, j] = V[i, j] - some[i, j]
+
+
+@loop
+def multiply(P, G):  # type: ignore[no-untyped-def]
+    """P = P ∘ G."""
+    for i in range(P.shape[0]):
+        for j in range(P.shape[1]):
+            P[i, j] *= G[i, j]
+
+
+@loop
 def add_back(D, place, part, first, M, out, Z):  # type: ignore[no-untyped-def]
     """Xᵀ M, added to the sums."""
-    out += np.dot(D.T, M)
+    add(out, np.dot(D.T, M))
     if place.shape[1]:
         collect_hinges(M, D[:, 0], place, part, first, Z)
 
@@ -180,9 +203,9 @@ def change(D, place, part, first, V, T, G, L, Q, U):  # type: ignore[no-untyped-
         stop = min(start + BLOCK, n)
         k = stop - start
         units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
-        P[:k] *= G[start:stop]
+        multiply(P[:k], G[start:stop])
         np.dot(P[:k], L, U[start:stop])
-        E += np.dot(Q[start:stop].T, U[start:stop])
+        add(E, np.dot(Q[start:stop].T, U[start:stop]))
     return E
 
 
@@ -194,14 +217,15 @@ def back(D, place, part, first, G, Q, E, U, Lt, out, Z):  # type: ignore[no-unty
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         k = stop - start
-        left = U[start:stop] - np.dot(Q[start:stop], E)
+        left = np.dot(Q[start:stop], E)
+        subtract_from(U[start:stop], left)
         if len(Lt) == 1:
             for i in range(k):
                 for j in range(h):
                     M[i, j] = G[start + i, j] * left[i, 0]
         else:
             np.dot(left, Lt, M[:k])
-            M[:k] *= G[start:stop]
+            multiply(M[:k], G[start:stop])
         add_back(D[start:stop], place[start:stop], part[start:stop], first, M[:k], out, Z)
 
 
@@ -217,7 +241,8 @@ def descent(D, place, part, first, V, T, Y, W, slope, out, Z):  # type: ignore[n
         k = stop - start
         units(D[start:stop], place[start:stop], part[start:stop], first, V, T, P[:k])
         hidden(P[:k], D[start:stop, 0], off, S)
-        R = Y[start:stop] - np.dot(S[:k], W)
+        R = np.dot(S[:k], W)
+        subtract_from(Y[start:stop], R)
         np.dot(R, Bt, M[:k])
         for i in range(k):
             for j in range(h):

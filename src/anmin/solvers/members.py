@@ -28,7 +28,7 @@ from anmin.sources.chunk import within
 from anmin.status import Status
 
 T = TypeVar("T")
-SLIGHT = 1e-4  # training error of data without noise, which is refined to the end
+SLIGHT = 1e-5  # training error of data without noise, which is refined to the end
 FALLS_ON = 0.7  # of the least error that all parts have come to, which those that go on reach
 FAR = 4.0  # times the least held-out error of a part, beyond which another is left out there
 IN_MEMORY = 100_000  # rows to refine networks on, where all would be read anew in each pass
