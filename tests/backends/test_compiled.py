@@ -93,24 +93,6 @@ def test_rows_are_grouped_by_all_their_words(m):
     assert (cell[first[:found]] == np.arange(found)).all()
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("n", "p", "h"), [(1, 1, 1), (5000, 3, 64), (700, 4, 9), (700, 5, 9)])
-def test_patterns_of_narrow_rows_are_those_of_a_product(n, p, h, dtype):
-    rng = np.random.default_rng(0)
-    X, A = rng.standard_normal((n, p)).astype(dtype), rng.standard_normal((p, h)).astype(dtype)
-    P = X.astype(float) @ A
-    found = NumpyBackend(dtype).fires(X, A)
-    assert (found == (P > 0))[np.abs(P) > 1e-5].all()
-
-
-def test_counts_do_not_depend_on_the_threads():
-    F, before = np.random.default_rng(0).random((2, 5001, 7)) < 0.5
-    for threads in 1, 2, 3:
-        fired, flips = NumpyBackend(threads=threads).count(F, before)
-        assert flips == (before != F).sum()
-        assert (fired == F.sum(0)).all()
-
-
 @pytest.mark.parametrize("n", [1, 1024, 4096, 4097, 4480, 9000, 13903, 58464])
 def test_groups_are_as_many_blocks_as_the_others_and_hold_all_rows(n):
     groups = list(NumpyBackend(threads=2).map_groups(lambda rows: rows, n))

@@ -23,8 +23,8 @@ def kernels() -> SimpleNamespace | None:
     except ImportError:
         return None
     loops = (
-        fires, row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges,
-        collect_hinges, spread_hinges, place, add_columns, sum_columns, mixed_sums,
+        row_pairs, fill_tables, add_rows, group, count, hinge_table, add_hinges, collect_hinges,
+        spread_hinges, place, add_columns, sum_columns, mixed_sums,
     )  # fmt: skip
     how = {"nogil": True, "fastmath": {"contract"}}
     try:
@@ -60,21 +60,6 @@ def waiting_for_compiler() -> Callable[[], float]:
 def fused() -> Any:
     """Whole passes over rows, compiled; None where numba is not installed."""
     return None if kernels() is None else import_module("anmin.backends.fused")
-
-
-def fires(X, A, F):  # type: ignore[no-untyped-def]
-    """F = 1[XA > 0], for narrow X: (n, p), (p, h) → (n, h)."""
-    p, h = A.shape
-    total = np.empty(h, X.dtype)
-    for i in range(X.shape[0]):
-        x, row = X[i], F[i]
-        for j in range(h):
-            total[j] = x[0] * A[0, j]
-        for k in range(1, p):
-            for j in range(h):
-                total[j] += x[k] * A[k, j]
-        for j in range(h):
-            row[j] = total[j] > 0
 
 
 def row_pairs(X, out):  # type: ignore[no-untyped-def]

@@ -2,7 +2,8 @@
 
 Rows are [D, hinges] as `sources/hinged.py` has them; a plain matrix is D alone. Loops take a few
 hundred rows at a time, so that what they make of them stays in the cache, and let other threads run
-meanwhile. They add and multiply by loops, as operators on arrays take seconds to compile. This file needs numba; `compiled.py` asks for it where it is installed.
+meanwhile. They spell sums out, as operators on arrays take seconds to compile. This file needs
+numba; `compiled.py` asks for it where it is installed.
 """
 
 from __future__ import annotations

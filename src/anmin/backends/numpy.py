@@ -30,7 +30,6 @@ BLOCK = 1024  # rows that stay in the cache
 GROUP = 4 * BLOCK  # rows that a thread takes at a time, at most
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
-NARROW = 4  # columns of X below which a loop is faster than a product
 FEW_ROWS = 512  # below which tables cost more than products
 KEEP = 2**28
 WORKING = 2**28
@@ -189,11 +188,6 @@ class NumpyBackend:
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
-        compiled = kernels() if X.shape[1] <= NARROW and not hasattr(X, "implicit") else None
-        if compiled is not None:
-            A = np.ascontiguousarray(A)
-            self.each_share(lambda rows: compiled.fires(X[rows], A, F[rows]), len(X))
-            return F
 
         def part(rows: slice) -> None:
             np.greater(X[rows] @ A, 0, out=F[rows])
@@ -276,16 +270,8 @@ class NumpyBackend:
         compiled = kernels()
         if compiled is None:
             return np.count_nonzero(F, axis=0), int(np.count_nonzero(before != F))
-        parts: list[np.ndarray] = []
-        flips: list[int] = []
-
-        def part(rows: slice) -> None:
-            fired = np.zeros(F.shape[1], dtype=np.intp)
-            flips.append(compiled.count(F[rows], before[rows], fired))
-            parts.append(fired)
-
-        self.each_share(part, len(F))
-        return reduce(iadd, parts), sum(flips)
+        fired = np.zeros(F.shape[1], dtype=np.intp)
+        return fired, compiled.count(F, before, fired)
 
     # ---- symmetric systems ----------------------------------------------------------------
 

@@ -48,18 +48,6 @@ def levels_of(quantile: Any) -> tuple[float, ...]:
 
 
 __all__ = [
-    "LOSSES",
-    "SQUARED",
-    "AbsoluteError",
-    "Gamma",
-    "Huber",
-    "Logistic",
-    "Loss",
-    "LossObjective",
-    "Poisson",
-    "Quantile",
-    "Softmax",
-    "bound",
-    "levels_of",
-    "regression_loss",
-]
+    "LOSSES", "SQUARED", "AbsoluteError", "Gamma", "Huber", "Logistic", "Loss", "LossObjective",
+    "Poisson", "Quantile", "Softmax", "bound", "levels_of", "regression_loss",
+]  # fmt: skip

@@ -224,10 +224,6 @@ class DampedStep:
     def kind(self) -> Hashable:
         return self.descent.kind(self.point)
 
-    @property
-    def forms_matrix(self) -> bool:
-        return self.descent.forms_matrix(self.point)
-
 
 @dataclass(frozen=True, slots=True)
 class Stop:

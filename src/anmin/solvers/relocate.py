@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from anmin.backends import NumpyBackend
+from anmin.backends import Backend, NumpyBackend
 from anmin.linsolve import inverse_root
 from anmin.network import activate
 from anmin.objective import SQUARED_ERROR
@@ -29,10 +32,13 @@ def random_start(problem: Problem, h: int, rng: np.random.RandomState) -> np.nda
     return hyperplanes(X, X[:, 0] ** 2, h, rng)
 
 
-def sample_rows(problem: Problem, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-    batch, be = sample_batch(problem, rng), problem.backend
-    X = batch.X if hasattr(batch.X, "implicit") else be.to_numpy(batch.X)
-    return CPU.double(X), be.to_numpy(batch.Y)
+def sample_rows(problem: Problem, rng: np.random.RandomState, be: Backend = CPU) -> tuple[Any, Any]:
+    """Some rows in double precision, on the CPU or where the arithmetic is."""
+    batch, home = sample_batch(problem, rng), problem.backend
+    X, Y = batch.X, batch.Y
+    if be is not home:
+        X, Y = X if hasattr(X, "implicit") else home.to_numpy(X), home.to_numpy(Y)
+    return be.double(X), be.double(Y)
 
 
 def sample_batch(problem: Problem, rng: np.random.RandomState) -> Batch:
@@ -42,9 +48,7 @@ def sample_batch(problem: Problem, rng: np.random.RandomState) -> Batch:
     return problem.source.rows(np.arange(n) if n <= most else draw(n, most, rng))
 
 
-def working_rows(
-    problem: Problem, point: Point, X: np.ndarray, Y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
+def working_rows(problem: Problem, point: Point, X: Any, Y: Any) -> tuple[Any, Any, Any]:
     """Rows on which least squares stands for the loss near a point: √v x̃ and √v (f + r/v).
 
     v is the weight of a row, in the mean over its outputs and kept away from zero. Also what turns
@@ -90,54 +94,29 @@ def relocate(
     residual it would explain beyond the other neurons. Under a loss whose slopes are bounded the
     residual is what a row pulls with, so that an outlier draws no more neurons than others.
     """
-    plain = problem.objective.least_squares and problem.input_signs is None
-    if problem.backend.stacks and plain:
-        return relocate_on_device(problem, point, drop, rng)
-    A, B = problem.backend.to_numpy(point.A).copy(), problem.backend.to_numpy(point.W)[:-1]
-    X, Y, draws = working_rows(problem, point, *sample_rows(problem, rng))
-    S = np.column_stack([activate(X @ np.delete(A, drop, axis=1), problem.slope), X[:, 0]])
+    squares = problem.objective.least_squares and problem.input_signs is None
+    be: Backend = problem.backend if problem.backend.stacks and squares else CPU
+    X, Y, draws = working_rows(problem, point, *sample_rows(problem, rng, be))
+    through: Any = hyperplanes if be is CPU else partial(hyperplanes_on_device, be)
+    A, W = (be.double(problem.backend.to_numpy(V)) * 1 for V in (point.A, point.W))
+    stay = be.integers(np.delete(np.arange(A.shape[1]), drop))
+    S = be.append_column(be.activate(X @ A[:, stay], problem.slope), X[:, 0])
     for i, j in enumerate(drop):
-        Q = S @ inverse_root(CPU, S.T @ S, 1e-8).T  # an orthonormal frame of S
+        Q = S @ inverse_root(be, S.T @ S, 1e-8).T  # an orthonormal frame of S
         R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
         odds = ((draws * R) ** 2).sum(1)
         if problem.connections is None:
-            C = hyperplanes(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
+            C = through(X, odds + 1e-12 * odds.mean() + 1e-300, CANDIDATES, rng)
             C = problem.obeying(C)
         else:
-            rest = np.delete(A, drop[i:], axis=1), np.delete(B, drop[i:], axis=0)
+            rest = np.delete(A, drop[i:], axis=1), np.delete(W[:-1], drop[i:], axis=0)
             wiring = Wiring(problem.connections, X, R, *rest, problem.slope)
             C, _ = wiring.units(CANDIDATES, rng)
-        Z = activate(X @ C, problem.slope)
-        ZtZ = (Z * Z).sum(0) + 1e-300
-        left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S
-        gain = (problem.of_use(C, Z.T @ R) ** 2).sum(1) / np.maximum(left, 1e-3 * ZtZ)
-        best = gain.argmax()
-        size = np.linalg.norm(A[:, j]) or 1.0
-        A[:, j] = size * C[:, best] / np.linalg.norm(C[:, best])
-        S = np.column_stack([S, Z[:, best]])
-    return A
-
-
-def relocate_on_device(
-    problem: Problem, point: Point, drop: np.ndarray, rng: np.random.RandomState
-) -> np.ndarray:  # fmt: skip
-    """The same for least squares on tensors, where the rows are."""
-    be, batch = problem.backend, sample_batch(problem, rng)
-    X, Y, A = be.double(batch.X), be.double(batch.Y), be.double(point.A) * 1
-    stay = be.integers(np.delete(np.arange(A.shape[1]), drop))
-    S = be.append_column(be.activate(X @ A[:, stay], problem.slope), X[:, 0])
-    for j in drop:
-        Q = S @ inverse_root(be, S.T @ S, 1e-8).T
-        R = SQUARED_ERROR.residual(Y, Q @ (Q.T @ Y), X[:, :1])
-        odds = (R * R).sum(1)
-        odds = odds + 1e-12 * odds.mean() + 1e-300
-        C = hyperplanes_on_device(be, X, odds, CANDIDATES, rng)
         Z = be.activate(X @ C, problem.slope)
         ZtZ = (Z * Z).sum(0) + 1e-300
         left = ZtZ - ((Q.T @ Z) ** 2).sum(0)  # not yet spanned by S
-        least = 1e-3 * ZtZ
-        gain = ((Z.T @ R) ** 2).sum(1) / be.where(left > least, left, least)
-        best = gain.argmax()
+        gain = (problem.of_use(C, Z.T @ R) ** 2).sum(1)
+        best = (gain / be.where(left > 1e-3 * ZtZ, left, 1e-3 * ZtZ)).argmax()
         size = float((A[:, j] ** 2).sum()) ** 0.5 or 1.0
         A[:, j] = size * C[:, best] / (C[:, best] ** 2).sum() ** 0.5
         S = be.append_column(S, Z[:, best])

@@ -66,7 +66,7 @@ def stacks_of(steps: Sequence[DampedStep]) -> Iterator[list[int]]:
 def bytes_on_the_way(step: DampedStep) -> int:
     """What the curvature of a network takes: X, G, Q, and S twice; Z and H, if they are formed."""
     (n, p, _), h = step.descent.rows.source.shape, step.point.A.shape[1]
-    matrix = h * p * (n + 3 * h * p) if step.forms_matrix else 0
+    matrix = h * p * (n + 3 * h * p) if step.descent.forms_matrix(step.point) else 0
     return 8 * (n * (p + 4 * (h + 1)) + matrix)
 
 
@@ -167,7 +167,8 @@ def taken(steps: Sequence[DampedStep], rows: StackedRows) -> list[Visit | None]:
     terms = Terms(lam, idle, slabs.n, slabs.YtY)
     g = slabs.gradient(A, W, slope) / slabs.n[:, None, None] - lam[:, None, None] * A
     here = curved(rows.curved, Layers(A, W, before, lam, idle), slope)
-    curvature = here.matrices() if steps[0].forms_matrix else here.products(rows.curved)
+    formed = descent.forms_matrix(points[0])
+    curvature = here.matrices() if formed else here.products(rows.curved)
     search = Dampings(steps, slabs)
     best = terms.balance(search.run(terms, curvature, A, g))
     norm = g.square().sum((1, 2)).sqrt()

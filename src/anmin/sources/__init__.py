@@ -20,26 +20,10 @@ from anmin.sources.readers import CSVSource, ParquetSource
 from anmin.sources.scaling import Scaling
 
 __all__ = [
-    "ArraySource",
-    "Batch",
-    "BatchSource",
-    "CSVSource",
-    "Chunk",
-    "DaskSource",
-    "Kernel",
-    "Origin",
-    "ParquetSource",
-    "RawSource",
-    "Scaling",
-    "Source",
-    "batch_rows",
-    "counting_rows",
-    "is_source",
-    "open_source",
-    "pick",
-    "predict_source",
-    "without_gaps",
-]
+    "ArraySource", "Batch", "BatchSource", "CSVSource", "Chunk", "DaskSource", "Kernel",
+    "Origin", "ParquetSource", "RawSource", "Scaling", "Source", "batch_rows", "counting_rows",
+    "is_source", "open_source", "pick", "predict_source", "without_gaps",
+]  # fmt: skip
 
 WRAPPERS: list[type[RawSource]] = [DaskSource, MappedRows]  # what fit(X, y) makes by itself
 
