@@ -97,7 +97,9 @@ def keep_running(
         for name in methods
         if seed < limits.get(name, count) and not known(results, name, case, seed)
     ]
-    warm_up(dict.fromkeys(name for *_, name in todo), cases=[SMALL])
+    names = dict.fromkeys(name for *_, name in todo)
+    warm_up(names, cases=[SMALL])
+    warm_up(OURS.keys() & names, cases=BOTH[:1])  # loops that are compiled once an installation
     for case, seed, name in todo:
         run(results, name, load(case, seed), Budget(), curve=[], **stamp(name in OURS))
 
