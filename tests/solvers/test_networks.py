@@ -199,7 +199,6 @@ def test_a_view_whose_error_still_falls_stays_in_the_race():
     assert not Run(SQUARED_ERROR, np.ones(1), 8, errors=[2.0, 1.0]).may_win(0.1)
 
 
-@pytest.mark.slow
 def test_of_few_rows_every_view_walks_every_part():
     """One part of 70 rows has chosen views on which the others then were 20 % worse."""
     problem = make_problem(*make_data(n=100))
@@ -210,6 +209,7 @@ def test_of_few_rows_every_view_walks_every_part():
     assert useful(problem, [empty], []) == ([empty], [empty])
 
 
+@pytest.mark.slow
 def test_a_curve_without_noise_is_not_left_to_hinges():
     """Hinges at quantiles are good at first; units that move are a hundred times better."""
     x = np.linspace(0, 1, 5000)

@@ -19,9 +19,9 @@ there are many more than unknowns. Gradient, loss and output layer are never app
 Where units see inputs of their own (`sources/support.py`), X is read as X_j for unit j; unknowns
 are then the weights that there are, and the preconditioner is a block a unit.
 
-Where the limit lies was measured on two cores: in equal time both come to the same loss with 500 to
-900 unknowns, and the second to the lower one with 1,344 (docs/experiments.md). Below it the dense
-form gives every further μ for the price of a factorisation.
+Where the limit lies was measured on two cores (docs/experiments.md): with 500 to 900 unknowns the
+second is sooner far down and the first comes further, with 1,344 the second has the lower loss. The
+dense form gives every further μ for the price of a factorisation.
 """
 
 from __future__ import annotations
