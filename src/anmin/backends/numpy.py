@@ -145,6 +145,9 @@ class NumpyBackend:
         module = fused()
         return None if module is None else module.FusedRows.of(X)
 
+    def one_sweep(self, X: Array, G: Array, L: Array, V: Array) -> None:
+        """None: a block of rows stays in the cache for both sweeps."""
+
     def map_groups(self, group: Callable[[slice], Sum], n: int) -> Iterator[Sum]:
         """group(rows) for each group of blocks, computed in parallel, yielded in order.
 
@@ -299,6 +302,9 @@ class NumpyBackend:
 
     def eigh(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return eigh(M, driver="evd")
+
+    def orthonormal(self, V: np.ndarray) -> np.ndarray:
+        return np.linalg.qr(V)[0]
 
 
 def as_here(handled: Any, group: Callable[[slice], Sum], rows: slice) -> Sum:

@@ -91,6 +91,9 @@ class Backend(Protocol):
     def fused(self, X: Any) -> Any:
         """X as compiled passes over whole groups of blocks see it; None where there are none."""
 
+    def one_sweep(self, X: Array, G: Array, L: Array, V: Array) -> Array | None:
+        """Xᵀ(G ∘ (((G ∘ XV)L)Lᵀ)) where rows need be read once only; None where they do not."""
+
     def each_group(self, part: Callable[[slice], None], n: int) -> None:
         """part(rows) for each group of blocks."""
 
@@ -154,3 +157,6 @@ class Backend(Protocol):
 
     def eigh(self, M: Array) -> tuple[Array, Array]:
         """Eigenvalues, ascending, and eigenvectors."""
+
+    def orthonormal(self, V: Array) -> Array:
+        """An orthonormal basis of the columns of V."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +103,11 @@ class TorchBackend:
     def fused(self, X: torch.Tensor) -> None:  # noqa: ARG002
         return None
 
+    def one_sweep(self, X: Tensor, G: Tensor, L: Tensor, V: Tensor) -> Tensor | None:
+        if self.device.type != "cuda" or X.dtype != torch.float32 or (card := _card()) is None:
+            return None
+        return card.product(X, G, L, V)
+
     def each_group(self, part: Callable[[slice], None], n: int) -> None:
         part(slice(0, n))
 
@@ -192,6 +199,18 @@ class TorchBackend:
 
     def eigh(self, M: Tensor) -> tuple[Tensor, Tensor]:
         return torch.linalg.eigh(M)
+
+    def orthonormal(self, V: Tensor) -> Tensor:
+        return torch.linalg.qr(V)[0]
+
+
+@cache
+def _card() -> Any:
+    """Products in one sweep; None where there is no Triton that can say them."""
+    try:
+        return import_module("anmin.backends.card")
+    except ImportError:
+        return None
 
 
 @cache

@@ -98,7 +98,7 @@ class ProductLayer:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.rows = CurvatureRows(problem.source.using(problem.backend.single()))
+        self.rows = CurvatureRows(problem.source.using(problem.backend.single()), whole=True)
 
     def visit(
         self, A: Array, before: Array | None, status: Status, facts: dict[str, float] | None = None

@@ -16,7 +16,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from anmin.backends import Array, Backend
+from anmin.backends import Array, Backend, NumpyBackend
 from anmin.sources import Batch, Source
 
 RANK = 128  # eigenvalues that are looked for
@@ -24,7 +24,9 @@ SWEEPS = 1
 FEW = 400  # rows that are cheap in full precision
 PRODUCTS, ENOUGH = 20, 1e-4  # of conjugate gradients, and the relative residual
 
-Product = Callable[[np.ndarray], np.ndarray]
+CPU = NumpyBackend()
+
+Product = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +87,16 @@ class Spectrum:
         return self.vectors @ (weight[:, None] * inside) + c / (self.rest + shift)
 
 
-def leading(product: Product, p: int, trace: float, rank: int) -> Spectrum:
+def leading(product: Product, p: int, trace: float, rank: int, be: Backend = CPU) -> Spectrum:
     """The `rank` largest eigenvalues of a symmetric matrix of this trace."""
     rank = min(rank, p)
-    Q = np.random.RandomState(0).standard_normal((p, rank))
+    Q = be.double(np.random.RandomState(0).standard_normal((p, rank)))
     for _ in range(SWEEPS):
-        Q = np.linalg.qr(product(Q))[0]
-    values, V = np.linalg.eigh(Q.T @ product(Q))
-    values = np.maximum(values, 0.0)
+        Q = be.orthonormal(product(Q))
+    found, V = be.eigh(Q.T @ product(Q))
+    values = np.maximum(be.to_numpy(found), 0.0)
     rest = max(trace - float(values.sum()), 0.0) / max(p - rank, 1)
-    return Spectrum(values, Q @ V, rest)
+    return Spectrum(values, be.to_numpy(Q @ V), rest)
 
 
 def conjugate_gradients(
@@ -168,7 +170,7 @@ def leading_inputs(source: Source) -> Spectrum:
     be, (rows, p, _) = source.backend, source.shape
     squares = be.to_numpy(source.reduce(WidePass()).XtX)
 
-    def product(V: np.ndarray) -> np.ndarray:
-        return be.to_numpy(source.reduce(GramPass(be.asarray(V)))) / squares[0]
+    def product(V: Array) -> Array:
+        return be.double(source.reduce(GramPass(V))) / squares[0]
 
-    return leading(product, p, float(squares.sum() / squares[0]), min(RANK, rows))
+    return leading(product, p, float(squares.sum() / squares[0]), min(RANK, rows), be)

@@ -150,8 +150,12 @@ class ProductPass:
     explained: Array | None  # QᵀU
 
     def __call__(self, backend: Backend, batch: Batch) -> Array:
-        U, _ = self.frame.change(backend, batch, self.V)
         G, Q = self.frame.on(backend, batch)
+        if self.explained is None and self.frame.at is None:
+            whole = backend.one_sweep(batch.X, G, self.frame.L, self.V)
+            if whole is not None:
+                return whole
+        U, _ = self.frame.change(backend, batch, self.V)
         weights = self.frame.weights(backend, batch)
         Lt = self.frame.L.T  # (r, h)
         column = len(Lt) == 1  # then it can wait until the sum is formed
