@@ -284,7 +284,7 @@ def test_the_name_is_the_object_with_its_defaults():
     assert fit(X, y, solver="varpro").loss_curve_ == fit(X, y, solver=VarPro()).loss_curve_
 
 
-@pytest.mark.parametrize("patience", [-1, 1.5, "many", None])
+@pytest.mark.parametrize("patience", [-1, 1.5, "many"])
 def test_patience_is_checked(patience):
     X, y = make_data(20, 1)
     with pytest.raises(ValueError, match="patience must be a whole number"):
@@ -312,3 +312,12 @@ def test_linear_solver_is_checked(linear_solver):
 def test_the_papers_algorithm_has_one_start():
     with pytest.raises(TypeError, match="n_init"):
         Algorithm1(n_init=3)
+
+
+def test_patience_counts_at_the_end_of_a_path_too():
+    X, y = make_data(150, 2)
+    how = {"lam": "auto", "n_networks": 1, "encoding": None, "max_iter": 1000}
+    usual, none, long = (fit(X, y, **how, solver=VarPro(k)) for k in (None, 0, 8))
+    assert usual.lam_ == none.lam_ == long.lam_
+    assert none.n_iter_ < long.n_iter_
+    assert long.loss_ <= min(none.loss_, usual.loss_)

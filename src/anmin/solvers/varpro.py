@@ -28,6 +28,7 @@ from anmin.status import Status
 SAMPLE_SHARE = 0.7  # of the budget, for the sample
 SAMPLE_ROWS = 12  # an unknown
 EXPLORE_STEPS = 15
+PATIENCE = 10
 SAME = 1e-9  # of a loss: two that differ by less are of one minimum, and chance tells them apart
 ROUND_STEPS = 8  # between eliminations of random starts
 
@@ -39,7 +40,8 @@ class VarPro(Solver):
 
     Parameters
     ----------
-    patience : relocations in a row without a gain of `tol` after which the fit has converged
+    patience : relocations in a row without a gain of `tol` after which the fit has converged; None
+        for ten, and for the few that pay at the end of a penalty path
     tol : relative gain that counts as progress
     n_init : random starts, of which the worse ones are dropped early
     linear_solver : form the curvature and factorise it, "cholesky", or only multiply by it, "cg";
@@ -59,7 +61,7 @@ class VarPro(Solver):
 
     def __init__(
         self,
-        patience: int = 10,
+        patience: int | None = None,
         *,
         tol: float = 1e-4,
         n_init: int = 1,
@@ -76,19 +78,19 @@ class VarPro(Solver):
 
     def check(self) -> None:
         super().check()
-        checks.whole_number("patience", self.patience, least=0)
+        if self.patience is not None:
+            checks.whole_number("patience", self.patience, least=0)
         checks.real_number("tol", self.tol, least=0.0)
+
+    @property
+    def relocations(self) -> int:
+        """In a row without a gain, which end the fit."""
+        return PATIENCE if self.patience is None else self.patience
 
     def moves(self, problem: Problem, start: Start) -> Moves[Conclusion]:
         """Minimise Eq. (1), from a start of its own or from the end of the penalty path."""
         if start.point is not None:
-            yield first(problem, start.point)
-            if start.point.A.shape[1]:
-                descent = Descent(problem, start.point.A.shape[1], start.rng, rough=True)
-                relocations, stop = 2, Stop(tol=self.tol)
-                if (view := start.view) is not None:
-                    relocations, stop = view.relocations, Stop(view.last, max(view.tol, self.tol))
-                yield from self.improve(descent, start.point, ALL, relocations, start.rng, stop)
+            yield from self.from_path(problem, start.point, start)
             return Conclusion(Status.CONVERGED)
         A = start.A
         if A is None:
@@ -102,15 +104,25 @@ class VarPro(Solver):
             found = yield Move(partial(looked_at, problem, A), problem, A, ALL, "look")
             point = min(point, found.point, key=by_loss)
         for descent in Descent.in_turn(problem, A.shape[1], start.rng):
-            point = yield from self.improve(descent, point, ALL, self.patience, start.rng)
+            point = yield from self.improve(descent, point, ALL, self.relocations, start.rng)
         return Conclusion(Status.CONVERGED)
+
+    def from_path(self, problem: Problem, point: Point, start: Start) -> Moves[None]:
+        """From the end of the penalty path, as far as its view goes or as patience was given."""
+        yield first(problem, point)
+        if point.A.shape[1]:
+            relocations, stop = self.relocations, Stop(tol=self.tol)
+            if self.patience is None and (view := start.view) is not None:
+                relocations, stop = view.relocations, Stop(view.last, max(view.tol, self.tol))
+            descent = Descent(problem, point.A.shape[1], start.rng, rough=True)
+            yield from self.improve(descent, point, ALL, relocations, start.rng, stop)
 
     def on_sample(self, sample: Problem, A: Array, rng: np.random.RandomState) -> Moves[Point]:
         """The best point on a sample of the rows, in its share of the budget."""
         stage = replace(ALL, rows="sample", until=SAMPLE_SHARE)
         begin, descent = sample.at(A), Descent(sample, A.shape[1], rng)
         try:
-            return (yield from self.improve(descent, begin, stage, self.patience, rng))
+            return (yield from self.improve(descent, begin, stage, self.relocations, rng))
         except Spent as ended:
             return begin if ended.best is None else ended.best
 
