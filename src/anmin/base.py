@@ -108,6 +108,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         groups: Any = None, finish: Callable[[Problem, Fit], Fit] = as_found,
     ) -> None:  # fmt: skip
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
+        self.__dict__.pop("extra_", None)  # of an earlier fit
         solver = solver_object(self.solver)
         h, first = self._size(solver, rows)
         free = groups is None and not checks.is_splitter(self.cv)

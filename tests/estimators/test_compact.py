@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import make_data
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -27,11 +28,12 @@ def large():
     return model.fit(X[:200], y[:200] + noise), X[:200], X[200:]
 
 
-def test_it_is_one_small_network_on_plain_inputs(large, tmp_path):
+def test_it_is_one_small_network_without_hinges(large, tmp_path):
     model, X, X_new = large
     small = model.compact(6, X)
     assert type(small) is ANMINRegressor
-    assert (small.n_hidden, small.n_networks, small.encoding) == (6, 1, None)
+    assert (small.n_hidden, small.n_networks) == (6, 1)
+    assert small.encoding is None or not len(small.encoding.column)
     assert small.n_hidden_ <= 6
     assert len(small.coefs_[0]) == 3
     assert rms(small.predict(X_new), model.predict(X_new)) < 0.35 * model.predict(X_new).std()
@@ -80,6 +82,38 @@ def test_classes_and_names_of_columns_are_kept():
     assert list(small.feature_names_in_) == list("abcd")
 
 
+def test_inputs_that_are_to_be_left_alone_are_not_clipped():
+    X, y = make_data(200, 2)
+    for how in ({"encoding": None}, {"standardize": False}):
+        small = ANMINRegressor(8, random_state=0, **how).fit(X, y).compact(4, X)
+        assert small.encoding is None
+        assert small._scaling.encoding is None
+
+
+def test_far_rows_do_not_rule_it():
+    """One input has a row a thousand deviations out, on which next to nothing depends."""
+    X, y = make_data(300, 3)
+    X[7, 2] = 1e3
+    model = ANMINRegressor(random_state=0).fit(X, y)
+    rows = np.delete(X, 7, axis=0)
+    small = model.compact(12, X)
+    assert rms(small.predict(rows), model.predict(rows)) < 0.35 * model.predict(rows).std()
+
+
+def test_distances_errors_and_connections_are_those_of_the_large_one(tmp_path):
+    X, y = make_data(200, 3)
+    model = ANMINRegressor(8, intervals="conformal", connections=2, random_state=0).fit(X, y)
+    model.extra_ = {"table": "t", "summary": {"test": 1}}
+    small = model.compact(4, X)
+    assert (small.intervals, small.connections) == (False, None)
+    with pytest.raises(ValueError, match="intervals"):
+        small.predict_interval(X)
+    small.save(tmp_path / "small.anmin")
+    assert anmin.load_model(tmp_path / "small.anmin").extra_ == {"table": "t", "summary": {}}
+    small.set_params(solver__patience=1)
+    assert model.compact(4, X).solver.patience == 4
+
+
 def test_outputs_are_kept():
     X, Y = make_data(300, 2, 2)
     small = ANMINRegressor(12, random_state=0).fit(X, Y).compact(6, X)
@@ -94,6 +128,9 @@ def test_what_is_refused(large):
         model.compact(0, X)
     with pytest.raises(ValueError, match="2 features"):
         model.compact(4, X[:, :2])
+    sparse = ANMINRegressor(4, connections=2, lam=1e-2, max_iter=2).fit(csr_matrix(X), X[:, 0])
+    with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
+        sparse.compact(2, csr_matrix(X))
     with pytest.raises(TypeError, match="rows X in memory"):
         model.compact(4, BatchSource([(X, X[:, 0])]))
 

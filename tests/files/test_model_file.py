@@ -646,3 +646,11 @@ def test_arrays_that_do_not_go_together(path, good):
     refused(path, pack(facts, arrays | {"more": np.zeros(1)}), "unknown here: more")
     refused(path, pack(facts, arrays | {"x_scale": np.zeros(2)}), "not positive")
     refused(path, pack(facts, arrays | {"noise": np.array([-1.0])}), "do not go with")
+
+
+def test_what_travels_with_a_model_ends_with_the_next_fit(tmp_path):
+    save_model(fitted()[0], tmp_path / "m.anmin", {"target": "price"})
+    again = load_model(tmp_path / "m.anmin")
+    assert again.extra_ == {"target": "price"}
+    X, y = make_data(n=60, d=3)
+    assert not hasattr(again.fit(X, y), "extra_")
