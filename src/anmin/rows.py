@@ -98,7 +98,7 @@ def training_table(model: Any, X: Any, y: Any, **options: Any) -> tuple[Any, np.
     model.__dict__.pop("n_skipped_", None)  # of an earlier fit to a source
     refuse_strange(X)
     table = Table.of(X, model.categorical_features)
-    if is_frame(X) and model.categorical_features == "from_dtype":
+    if is_frame(X) and isinstance(model.categorical_features, str):
         warn_of_long(X)
     if table is None:
         sparse = sparse_formats(model, X)

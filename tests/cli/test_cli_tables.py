@@ -2,6 +2,8 @@
 
 import gzip
 import io
+from datetime import date, time
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -269,3 +271,24 @@ def test_a_column_that_goes_with_the_target_is_named(capsys):
 def test_categories_of_pandas_are_texts():
     table = houses().assign(town=lambda t: t["town"].astype("category"))
     assert "town" in inputs(table, "price")
+
+
+def test_dates_are_of_the_clock_that_they_show(table):
+    """As in `anmin.columns.cells`: the zone has no part."""
+    cells = ["2024-04-13T15:30:00+05:00", "2024-04-14 09:30:00.25-0800", "2024-04-15T00:00Z"]
+    found = table("t\n" + "\n".join(cells) + "\n").table["t"]
+    shown = ["2024-04-13T15:30", "2024-04-14T09:30:00.250", "2024-04-15T00:00"]
+    np.testing.assert_array_equal(found.to_numpy(), np.array(shown, dtype="datetime64[ns]"))
+
+
+def test_parquet_columns_that_hold_no_cells(tmp_path):
+    pytest.importorskip("pyarrow", reason='Parquet needs the extra "parquet"')
+    columns = {
+        "price": [Decimal("1.5"), None, Decimal("2.25")], "day": [date(2024, 1, 2)] * 3,
+        "list": [[1, 2]] * 3, "struct": [{"a": 1}] * 3, "time": [time(1, 2)] * 3,
+    }  # fmt: skip
+    pd.DataFrame(columns).to_parquet(tmp_path / "t.parquet")
+    sheet = read(str(tmp_path / "t.parquet"))
+    assert sheet.table["price"].dtype == float
+    assert sorted(sheet.problems) == ["list", "struct", "time"]
+    assert sheet.problems["time"].remedy == ("--drop", "time")

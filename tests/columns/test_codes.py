@@ -106,3 +106,12 @@ def test_effects_of_persons_are_learnt():
     assert np.mean((said - truth) ** 2) < 0.3 * np.mean((plain - truth) ** 2)
     high = quick(ANMINClassifier).fit(frame, y > 0)
     assert coded(high) == ["person"]
+
+
+def test_a_gap_elsewhere_makes_no_code_of_an_array():
+    frame, y, _ = panel()
+    X = frame.to_numpy(float, copy=True)
+    assert quick().fit(X, y)._columns is None
+    X[0, 1] = np.nan
+    assert coded(quick().fit(X, y)) == []
+    assert len(coded(quick().fit(pd.DataFrame(X), y))) == 1

@@ -408,3 +408,11 @@ def test_numbers_called_categories_are_taken_in_silence(recwarn):
     X = np.random.default_rng(0).normal(size=(60, 2))
     ANMINRegressor(4, max_iter=5, random_state=0, categorical_features=[0]).fit(X, X[:, 1])
     assert not [w for w in recwarn if "written as texts" in str(w.message)]
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pd.Index])
+def test_columns_may_be_said_in_any_container(kind):
+    frame, y = people()
+    names = kind(["colour", "member", "town"])
+    plain = quick(categorical_features=["colour", "member", "town"]).fit(frame, y)
+    np.testing.assert_array_equal(quick(categorical_features=names).fit(frame, y).A_, plain.A_)

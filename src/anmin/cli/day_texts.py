@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from anmin.cli.texts import Found
 
 TIME = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+ZONE = r"(:\d\d(?:\.\d+)?) ?(?:Z|[-+]\d\d:?\d\d)$"
 ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}([T ]{TIME}( ?(Z|[-+]\d\d:?\d\d))?)?")
 DAYS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})( {TIME}( ?[AaPp][Mm])?)?")
 MONTHS = re.compile(
@@ -43,8 +44,8 @@ def read_dates(name: str, column: pd.Series, texts: pd.Series, found: Found) -> 
         why = "change places" if day_first else "cannot be told apart"
         what = f"{name!r} holds dates such as {texts.iloc[0]}, whose day and month {why}"
         return found.refuse(name, what)
-    options: dict[str, bool] = {"dayfirst": day_first, "utc": True}
-    dates = pd.to_datetime(texts, format="mixed", errors="coerce", **options).dt.tz_localize(None)
+    shown = texts.str.replace(ZONE, r"\1", regex=True)  # the clock that the cells show
+    dates = pd.to_datetime(shown, format="mixed", errors="coerce", dayfirst=day_first)
     if dates.isna().any():
         wrong = texts[dates.isna()].iloc[0]
         row = int(np.flatnonzero(column == wrong)[0]) + 1

@@ -55,7 +55,13 @@ def too_large(source: str) -> bool:
 
 
 def free_memory() -> float:
-    """Bytes that are free, as far as the system tells."""
+    """Bytes that can be had, as far as the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = dict(line.split(":") for line in file)
+        return 1024.0 * int(found["MemAvailable"].split()[0])
+    except (KeyError, OSError, ValueError):  # not on this system
+        pass
     try:
         return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):  # not on this system

@@ -10,11 +10,12 @@ import csv
 import sys
 import zlib
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 import typer
-from pandas.api.types import is_string_dtype
+from pandas.api.types import infer_dtype, is_object_dtype, is_string_dtype
 
 from anmin.cli.app import Flaw, InputError, note, quoted
 from anmin.cli.layout import is_plain_number, lay_out
@@ -65,7 +66,8 @@ def parse(name: str, source: str, reading: Reading) -> Sheet:
     if source == STDIN:
         return read_text(name, sys.stdin.buffer.read(), reading)
     if source.lower().endswith(".parquet"):
-        return Sheet(name, as_wished(read_parquet(source), reading))
+        table = as_wished(read_parquet(source), reading)
+        return Sheet(name, table, no_cells(table))
     if kind not in TEXT:
         raise InputError(f"{name} must end in .csv, .tsv or .parquet (or be - for a pipe)")
     return read_text(name, Path(source).read_bytes(), reading)
@@ -104,7 +106,20 @@ def as_wished(table: pd.DataFrame, reading: Reading) -> pd.DataFrame:
             table[name] = column = column.mask(column.isin(gaps))
         if reading.kinds.get(name) == "text" and not is_string_dtype(column.dtype):
             table[name] = column.astype(object).map(str, na_action="ignore")
+        elif infer_dtype(column) == "decimal":
+            table[name] = column.astype(float)
     return table
+
+
+def no_cells(table: pd.DataFrame) -> dict[str, Flaw]:
+    """The columns that hold what is neither a number nor a text nor a date."""
+    strange = {}
+    for name in table:
+        cell = next(iter(table[name].dropna()), "") if is_object_dtype(table[name]) else ""
+        if not isinstance(cell, (str, bytes, bool, float, int, date)):
+            what = f"{name!r} holds no cells, but {type(cell).__name__}s"
+            strange[name] = Flaw(what, ("--drop", name))
+    return strange
 
 
 def write(target: str, table: pd.DataFrame) -> None:

@@ -62,6 +62,7 @@ class Table:
     columns: Sequence[Any]
     kinds: Sequence[str]
     plain: np.ndarray | None = None  # what it is where no column is a code, but all are numbers
+    named: bool = True  # a frame, not an array, of which codes are not looked for
 
     @classmethod
     def of(cls, X: Any, categorical: Any = "from_dtype") -> Table | None:
@@ -100,7 +101,7 @@ class Table:
                 kinds[j] = "category"
         if not special and all(kind == "number" for kind in kinds):
             return None
-        return cls(names, columns, kinds)
+        return cls(names, columns, kinds, named=frame)
 
     @classmethod
     def of_numbers(cls, X: Any, plain: np.ndarray) -> Table | None:
@@ -111,6 +112,8 @@ class Table:
 
     def with_codes(self, Y: np.ndarray, weight: np.ndarray | None) -> Table:
         """The same, where numbers whose single values tell more of Y (n, q) are codes."""
+        if not self.named:
+            return self
         w = np.ones(len(Y)) if weight is None else weight
         kinds = [
             "code" if kind == "number" and is_code(numbers(name, plain(column)[0]), Y, w) else kind

@@ -273,7 +273,7 @@ def each(name: str, values: np.ndarray, read: Callable[[Any], float], wanted: st
         except (TypeError, ValueError):
             raise ValueError(
                 f"the column {name!r} of X holds {cell!r:.60} in row {row}, where {wanted} is "
-                "expected, as in the rows that the model was fitted to."
+                "expected, as in the other rows; leave the cell empty where nothing is known."
             ) from None
         found[row] = known[cell]
     return found
