@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from anmin import checks
 from anmin.base import ONLY_SQUARES, BaseANMIN, as_found
@@ -168,7 +168,7 @@ class ANMINRegressor(RegressorMixin, IntervalsMixin, BaseANMIN):
         if loss is not None and not solver_object(self.solver).any_loss:
             raise ValueError(ONLY_SQUARES.format(self.solver, self.loss))
         if isinstance(loss, Huber) and loss.delta is None:
-            found = first_look(first_network(self), rows)
+            found = first_look(first_network(ANMINRegressor, self), rows)
             loss = found if loss.far == inf else replace(loss, delta=found.delta)
         self._loss = loss
 
@@ -270,7 +270,8 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
         groups = None if groups is None else checks.one_a_row("groups", groups, len(y))
         numbers = training_matrix(self, table, one_hot(y, self.classes_), weight, groups)
         Y = class_targets(y, self.classes_, squares)
-        Y_val = None if y_val is None else class_targets(y_val, self.classes_, squares)
+        if (Y_val := y_val) is not None:
+            Y_val = class_targets(column_or_1d(y_val, warn=True), self.classes_, squares)
         rows = with_judge(self, counting_rows(numbers, Y, weight), X_val, Y_val)
         self._fit(rows, X if self._columns else numbers, y, weight, groups)
         if squares:

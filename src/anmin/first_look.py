@@ -11,6 +11,7 @@ they follow it. So what lies further from c than all that can be explained has n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ def first_look(network: Any, rows: RawSource) -> Huber:
     return Huber(BEND * s, REACH * float(size[explained].max(initial=s)), tuple(c.tolist()))
 
 
-def first_network(model: Any) -> Any:
-    """One network of least absolute error, still to be fitted, in a fifth of the time.
+def first_network(kind: Callable[..., Any], model: Any) -> Any:
+    """One network of least absolute error, still to be fitted, in a fifth of the model's time.
 
     With a checkpoint, which has to find the same again, in some iterations instead.
     """
@@ -60,7 +61,7 @@ def first_network(model: Any) -> Any:
         max_time = checks.real_number("max_time", max_time, least=0.0) / 5
         if model.checkpoint is not None:
             max_time, max_iter = None, STEPS
-    return type(model)(
+    return kind(
         64, loss="absolute_error", slope=model.slope, cv=1, random_state=0, n_networks=1,
         encoding=None, connections=most, max_time=max_time, max_iter=max_iter,
         n_jobs=model.n_jobs,

@@ -150,3 +150,19 @@ def test_means_of_the_target_respect_groups():
     mean = made[:, -2]
     others = Columns.fit(table, y[:, None], None)[1][:, -2]
     assert abs(np.corrcoef(mean, y)[0, 1]) < 0.5 < np.corrcoef(others, y)[0, 1]
+
+
+@pytest.mark.parametrize(("loss", "wrong"), [("poisson", -5.0), ("gamma", 0.0)])
+def test_their_targets_must_suit_the_loss(loss, wrong):
+    counts = 1 + np.round(np.exp(Y))
+    with pytest.raises(ValueError, match=f'loss="{loss}" needs y'):
+        model(loss=loss).fit(X, counts, X_val=X[OUT], y_val=wrong * np.ones(len(OUT)))
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_their_labels_may_be_a_column():
+    label = np.where(np.median(Y) < Y, "high", "low")
+    given = X[TRAIN], label[TRAIN]
+    flat = model(ANMINClassifier).fit(*given, X_val=X[OUT], y_val=label[OUT])
+    column = model(ANMINClassifier).fit(*given, X_val=X[OUT], y_val=label[OUT][:, None])
+    np.testing.assert_array_equal(flat.A_, column.A_)

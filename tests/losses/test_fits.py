@@ -213,12 +213,13 @@ def test_a_first_network_keeps_to_what_the_user_asked():
     with listening(lambda step, _: heard.append(step.phase)):
         model = single(4, loss="huber", max_iter=3, n_jobs=1).fit(X, y)
     assert len(heard) < 10
-    assert first_network(model).n_jobs == 1
+    assert first_network(ANMINRegressor, model).n_jobs == 1
     model.set_params(max_time=5.0)
-    assert (first_network(model).max_time, first_network(model).max_iter) == (1.0, None)
+    first = first_network(ANMINRegressor, model)
+    assert (first.max_time, first.max_iter) == (1.0, None)
     model.set_params(checkpoint="run.ckpt")
-    assert first_network(model).max_time is None
-    assert first_network(model).max_iter > 0
+    assert first_network(ANMINRegressor, model).max_time is None
+    assert first_network(ANMINRegressor, model).max_iter > 0
 
 
 def test_all_that_a_first_network_explains_has_a_say():
@@ -499,3 +500,12 @@ def test_logarithms_of_probabilities():
     X, y = rows("two")
     model = ANMINClassifier(4, max_iter=20, random_state=0).fit(X, y)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_a_subclass_with_fewer_arguments_has_a_first_look_too():
+    class Small(ANMINRegressor):
+        def __init__(self, loss="huber", random_state=0):
+            super().__init__(4, loss=loss, random_state=random_state, lam=1e-2, max_iter=3)
+
+    X, y = rows("huber")
+    assert Small().fit(X, y).n_hidden_ <= 4

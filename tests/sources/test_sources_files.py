@@ -309,3 +309,15 @@ def test_a_classifier_trains_on_and_predicts_for_sources(tmp_path):
         fitted.predict(BatchSource([(X, y)], bad_rows="skip"))
     mapped, *_ = containers.memmap(tmp_path, np.nan_to_num(X), y)
     assert fitted.fit(mapped, label).predict(mapped).shape == (60,)
+
+
+def test_an_array_that_joblib_lends_is_an_array(tmp_path):
+    """Gaps and all: which arrays it lends depends on their size alone."""
+    X, y = make_data(60, 2)
+    X[3, 1] = np.nan
+    folder = tmp_path / "joblib_memmapping_folder_1_2"
+    folder.mkdir()
+    lent, *_ = containers.memmap(folder, X, y)
+    ours = model().fit(X, y)
+    theirs = model().fit(lent, y)
+    np.testing.assert_array_equal(theirs.predict(lent), ours.predict(X))

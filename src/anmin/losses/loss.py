@@ -153,7 +153,8 @@ def bound(
     if loss is None:
         checks.warn_of_units(rows.measured.y.deviation)
         return scaling.unit_target(rows.measured.y) if unit else scaling, SQUARED_ERROR
-    loss.check(rows.measured.y.low, rows.measured.y.high)
+    known = [some.measured.y for some in (rows, rows.judge) if some is not None]
+    loss.check(np.min([y.low for y in known], 0), np.max([y.high for y in known], 0))
     n = rows.tally()[0]
     some = rows.gather(draw(n, min(n, SAMPLE), np.random.RandomState(0))).chunk
     w = np.ones(len(some)) if some.w is None else some.w

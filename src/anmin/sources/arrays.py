@@ -15,6 +15,7 @@ from anmin.sources.raw import ArrayRows, RawSource
 from anmin.sources.scaling import Scaling, weight_unit
 
 READ = 2**16  # rows of a memory map read at a time
+LENT = "joblib_memmapping_folder"  # of arrays in memory that joblib lends to its workers
 
 
 class ArraySource(Source):
@@ -126,7 +127,9 @@ class MappedRows(RawSource):
 
     @classmethod
     def wraps(cls, X: object) -> bool:
-        return isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "fiub"
+        if not isinstance(X, np.memmap) or LENT in str(X.filename):
+            return False
+        return X.ndim == 2 and X.dtype.kind in "fiub"
 
     def __repr__(self) -> str:
         return f"memory map of shape {self.X.shape}"
