@@ -21,14 +21,16 @@ def tabm(split: Split, _: Budget) -> Fit:
 
 
 def quiet(kind: str, seed: int) -> Any:
-    """On the CPU; both talk too much."""
+    """On a card where there is one; both talk too much."""
     try:
         import pytabkit
+        import torch
     except ModuleNotFoundError as error:
         raise SkippedError("pytabkit is not installed: pip install 'anmin[bench]'") from error
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    return getattr(pytabkit, kind)(device="cpu", n_threads=CORES, random_state=seed)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return getattr(pytabkit, kind)(device=device, n_threads=CORES, random_state=seed)
 
 
 def fit_quietly(kind: str, split: Split) -> Fit:
