@@ -105,7 +105,8 @@ PARAMETERS = """
         Start from the hidden layer of the fit before, where it has as many inputs, no encoding,
         and no more than `n_hidden` units.
     random_state : int, RandomState or None, default=None
-        Seed of every random draw.
+        Seed of the networks and of the rows held out for them. Rows kept apart for
+        intervals="conformal" or a quantile do not depend on it.
     n_jobs : int, default=None
         Cores that a fit uses: networks and rows are shared out between them. None and -1 are all
         that the process may use; the network is the same to the bit.

@@ -97,6 +97,8 @@ class PathDisplay:
         One entry a penalty that was tried.
     chosen : float
         The penalty that was chosen.
+    measure : str
+        What the errors are.
 
     Attributes
     ----------
@@ -116,17 +118,20 @@ class PathDisplay:
     """
 
     def __init__(
-        self, *, lam: Any, train_mse: Any, held_out_mse: Any, active: Any, chosen: float
-    ) -> None:
+        self, *, lam: Any, train_mse: Any, held_out_mse: Any, active: Any, chosen: float,
+        measure: str = "mean squared error",
+    ) -> None:  # fmt: skip
         self.lam, self.active = np.asarray(lam, float), np.asarray(active, int)
         self.train_mse = np.asarray(train_mse, float)
         self.held_out_mse = np.asarray(held_out_mse, float)
-        self.chosen = chosen
+        self.chosen, self.measure = chosen, measure
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> PathDisplay:
         """Draw the path of a fitted model; keywords go to the lines of the errors."""
         found = recorded(estimator, "path_", ("lam", "train_mse", "held_out_mse", "active"))
+        if estimator._report is not None:
+            found["measure"] = estimator._report.measure
         return cls(**found, chosen=estimator.lam_).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> PathDisplay:
@@ -143,7 +148,7 @@ class PathDisplay:
             style: dict[str, Any] = {"color": colour, "marker": "o", "markersize": 3}
             axis.plot(self.lam, values, label=label, **style | kwargs)
         axis.axvline(self.chosen, color=ORANGE, linestyle=":", label=f"chosen: {self.chosen:.3g}")
-        axis.set(xscale="log", xlabel="lam", ylabel="mean squared error")
+        axis.set(xscale="log", xlabel="lam", ylabel=self.measure)
         set_scale(axis, np.concatenate([self.train_mse, self.held_out_mse]))
         axis.invert_xaxis()
         axis.grid(alpha=0.3)

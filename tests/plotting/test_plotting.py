@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib", reason='pictures need the extra "cli"')
 
 import matplotlib.pyplot as plt
 
-from anmin import ANMINRegressor
+from anmin import ANMINClassifier, ANMINRegressor
 from anmin.engine import listening
 from anmin.plotting import PathDisplay, TrainingDisplay, plain
 
@@ -122,3 +122,9 @@ def test_partial_dependence_is_scikit_learns_own(target):
 
 def test_long_names_are_cut():
     assert plain("x" * 100, 10) == "x" * 9 + "…"
+
+
+def test_the_path_says_what_its_error_is():
+    X = rows(2)[0]
+    model = ANMINClassifier(4, random_state=0).fit(X, X[:, 0] > 0)
+    assert PathDisplay.from_estimator(model).ax_.get_ylabel() == "mean log-loss"
