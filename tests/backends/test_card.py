@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason='a card needs the extra "torch"')
+torch = pytest.importorskip("torch", reason='a card needs the extra "torch"')
 
 from anmin.backends import get_backend
 
-pytestmark = pytest.mark.gpu
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA card"),
+]
 
 
 @pytest.mark.parametrize(
