@@ -44,8 +44,8 @@ from anmin.starts import TreeStart, tree_start
 
 HIDDEN, MOST_HIDDEN = 64, 128  # for n_hidden="auto": as a rule, and where held-out rows ask for it
 NETWORKS, MORE = 3, 5  # that are averaged, of the best encoding; with few rows they differ more
-ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them
-ROWS_A_SECOND = 2000  # that several networks take besides
+ENOUGH, ENOUGH_TIME, ENOUGH_ROWS = 500, 2.0, 50  # iterations, seconds, rows: for several of them,
+ROWS_A_SECOND = 2000  # and rows that they take a second besides
 ONLY_SQUARES = 'solver={!r} minimises the squared error only; use solver="varpro" for loss={!r}.'
 NUMBER = (int, float, np.integer, np.floating)
 HUGE = 1e250  # a penalty that leaves nothing of any network
@@ -108,7 +108,6 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         groups: Any = None, finish: Callable[[Problem, Fit], Fit] = as_found,
     ) -> None:  # fmt: skip
         """Train on checked rows; the others are what the user gave, for callbacks and cv."""
-        self.__dict__.pop("extra_", None)  # of an earlier fit
         solver = solver_object(self.solver)
         h, first = self._size(solver, rows)
         free = groups is None and not checks.is_splitter(self.cv)
@@ -192,7 +191,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         few = n < FEW and self._loss is None and not self._wants_intervals()
         networks = (MORE if few else NETWORKS) if several else 1
         if self.n_networks != "auto":
-            networks = checks.whole_number("n_networks", self.n_networks, least=1)
+            networks = checks.whole_number("n_networks", self.n_networks, 1, "auto")
         encoding = self.encoding
         if encoding is not None and not isinstance(encoding, Encoding):
             checks.one_of("encoding", encoding, ("auto",), "None, an Encoding")
@@ -246,8 +245,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         if trees is not None:
             chooses = self._chooses(solver_object(self.solver))
             return None if chooses else planted(whole, h, trees, rng)
-        A = checks.start(self.init, (d + 1, h))
-        if A is not None and encoding is not None:
+        if (A := checks.start(self.init, (d + 1, h))) is not None and encoding is not None:
             raise ValueError(NOT_ENCODED)
         return A
 
@@ -266,7 +264,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
         if self.n_hidden == "auto":
             several = self._plan(solver, rows)[0] > 1 and self._loss is None
             return MOST_HIDDEN if several and not self._wants_intervals() else HIDDEN, HIDDEN
-        h = checks.whole_number("n_hidden", self.n_hidden, least=1)
+        h = checks.whole_number("n_hidden", self.n_hidden, 1, "auto")
         return checks.fits_in_memory(h, rows.width[0] + 1), h
 
     def _search(
@@ -328,6 +326,7 @@ class BaseANMIN(TableRows, Understanding, Compacts, Exports, CallbackSupportMixi
 
     def _adopt(self, fit: Fit, scaling: Scaling) -> None:
         """Copy the attributes of a fit that was made, or loaded from a file."""
+        self.__dict__.pop("extra_", None)  # of an earlier fit
         A, B = map(np.ascontiguousarray, (fit.network.A, fit.network.B))
         network = replace(fit.network, A=A, B=B)  # laid out as from a file: same rounding
         self._network, self._scaling = network, scaling

@@ -16,9 +16,11 @@ NO_SHARE = ("cpu", "auto", "cuda:all")  # names of devices that do not share row
 APART = 1e3  # between the units of outputs, from which the smaller ones are lost
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
+def whole_number(name: str, value: Any, least: int, word: str = "") -> int:
+    """A number that was checked; `word` is what may stand for one."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+        other = f', or "{word}"' if word else ""
+        raise ValueError(f"{name} must be a whole number, {least} or more{other}; got {value!r}.")
     return int(value)
 
 
@@ -153,6 +155,11 @@ def dense_target(y: Any) -> None:
 
 def numeric_target(y: np.ndarray) -> np.ndarray:
     """The targets of a regression as numbers; an error that says where else to go."""
+    if y.dtype.kind in "mM":
+        raise ValueError(
+            "y holds dates or durations, and must hold numbers, such as days: "
+            '(y - y.min()) / np.timedelta64(1, "D").'
+        )
     try:
         return np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
@@ -161,6 +168,13 @@ def numeric_target(y: np.ndarray) -> np.ndarray:
             f"could not convert string to float: y holds {text!r:.60}. ANMINRegressor predicts "
             "numbers; for classes use ANMINClassifier."
         ) from None
+
+
+def labels_known(y: np.ndarray) -> None:
+    """Refuse labels that are missing, which cannot be put in order with others."""
+    gaps = sum(label is None for label in y) if y.dtype.kind == "O" else 0
+    if gaps:
+        raise ValueError(f"y has no label in {gaps:,} of {len(y):,} rows; leave these rows out.")
 
 
 def is_number(value: Any) -> bool:

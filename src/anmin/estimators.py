@@ -256,6 +256,7 @@ class ANMINClassifier(ClassifierMixin, BaseANMIN):
             return self._fit_source(X, y, sample_weight)
         checks.dense_target(y)
         table, y = training_table(self, X, y)
+        checks.labels_known(y)
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:

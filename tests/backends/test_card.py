@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason='a card needs the extra "torch"')
-
 from anmin.backends import get_backend
+
+torch = pytest.importorskip("torch", reason='a card needs the extra "torch"')
 
 pytestmark = [
     pytest.mark.gpu,

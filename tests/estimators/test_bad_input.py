@@ -276,3 +276,21 @@ def test_intervals_of_a_model_without():
         model.predict_interval(X)
     with pytest.raises(ValueError, match="coverage must be"):
         model.predict_interval(X, "x")
+
+
+def test_labels_that_are_missing_are_counted():
+    y = np.array(["a", None, "b", "a"] * 10, dtype=object)
+    with pytest.raises(ValueError, match="no label in 10 of 40 rows"):
+        ANMINClassifier().fit(np.ones((40, 1)), y)
+
+
+@pytest.mark.parametrize("unit", ["datetime64[D]", "timedelta64[s]"])
+def test_dates_are_no_target(unit):
+    with pytest.raises(ValueError, match="dates or durations"):
+        ANMINRegressor().fit(np.ones((40, 1)), np.arange(40).astype(unit))
+
+
+def test_the_word_that_stands_for_a_number_is_named():
+    for name in ("n_hidden", "n_networks"):
+        with pytest.raises(ValueError, match='1 or more, or "auto"; got'):
+            ANMINRegressor(**{name: "many"}).fit(np.ones((40, 1)), np.arange(40.0))

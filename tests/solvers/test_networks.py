@@ -141,17 +141,21 @@ def test_the_mean_of_networks_is_one_network(encoding):
 
 
 @pytest.mark.slow
-def test_three_networks_are_better_than_one_and_hinges_than_none():
+def test_three_networks_are_no_worse_than_one_and_hinges_better_than_none():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(900, 4))
     y = np.sign(X[:, 0]) * X[:, 1] + np.floor(4 * X[:, 2]) + 0.05 * rng.normal(size=900)
     errors = {}
-    for params in [(1, None), (3, None), (3, "auto")]:
-        model = ANMINRegressor(16, n_networks=params[0], encoding=params[1], random_state=0)
-        model.fit(X[:500], y[:500])
-        errors[params] = np.mean((model.predict(X[500:]) - y[500:]) ** 2)
-    assert errors[3, None] < errors[1, None]
-    assert errors[3, "auto"] < 0.7 * errors[3, None]
+    for n, encoding in [(1, None), (3, None), (3, "auto")]:
+        several = [
+            ANMINRegressor(16, n_networks=n, encoding=encoding, random_state=seed)
+            for seed in range(3)
+        ]
+        predicted = [model.fit(X[:500], y[:500]).predict(X[500:]) for model in several]
+        errors[n, encoding] = np.mean([(f - y[500:]) ** 2 for f in predicted])
+    assert errors[1, None] < 0.12  # a line in x2 has 0.39
+    assert errors[3, None] < 1.02 * errors[1, None]
+    assert errors[3, "auto"] < 0.9 * errors[3, None]
 
 
 @pytest.mark.slow

@@ -479,7 +479,7 @@ def test_nothing_fitted_is_said(monkeypatch):
     monkeypatch.setattr("anmin.solvers.path.grow", lambda *_: out_of_time())
     X, y = make_data(300, 3)
     with pytest.warns(ConvergenceWarning, match=r"Nothing fitted: .* Raise max_time or max_iter"):
-        model = fit(X, y)
+        model = fit(X, y, n_hidden=4)  # too few for one to be the trend
     assert model.n_hidden_ == 0
     assert model.report().status == "nothing fitted"
     np.testing.assert_allclose(model.predict(X), y.mean())
@@ -598,3 +598,14 @@ def test_digits_with_defaults():
     model = ANMINClassifier(random_state=0).fit(X, y)
     assert log_loss(y_new, model.predict_proba(X_new)) < 0.25
     assert model.score(X_new, y_new) > 0.92
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_trend_hides_nothing_beside_it(seed):
+    """Nine tenths of y are a line in one input, and the rest is a parabola in another."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(0, 10, 600), rng.normal(size=600)])
+    y = 3 * X[:, 0] + X[:, 1] ** 2
+    model = ANMINRegressor(n_networks=1, encoding=None, random_state=seed)
+    model.fit(X[:300], y[:300] + 0.1 * rng.normal(size=300))
+    assert np.sqrt(np.mean((model.predict(X[300:]) - y[300:]) ** 2)) < 0.4

@@ -55,7 +55,7 @@ Decimal = column(metavar="MARK", help="Decimal mark, . or , where the table does
 Output = typer.Option("--output", "-o", metavar="FILE", help="Model file; by default DATA.anmin.")
 TestSize = typer.Option(help="Share of the rows held out for the test.", min=0, max=0.9)
 Refit = typer.Option(help="After the test, fit again on all rows, and save that model.")
-Hidden = setting(metavar="N", help='Hidden units, at most, or "auto".')
+Hidden = setting(metavar="N", help='Hidden units of a network, at most, or "auto".')
 Lam = setting(metavar="X", help='Penalty on the weights, or "auto".')
 Slope = setting(help="Slope of the activation for negative arguments.")
 Solver = setting(metavar="NAME", help='"varpro", or "anmin": the paper\'s algorithm.')

@@ -134,7 +134,8 @@ def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iter
             what = f"the target {name!r} holds numbers such as {broken:g}, and classes are texts or"
             yield Flaw(f"{what} whole numbers; leave --classify out to predict numbers")
         elif not classes:
-            yield from input_problems(sheet, [name])
+            for problem in input_problems(sheet, [name]):
+                yield Flaw(f"{problem.what}; correct it, or leave that row out")
 
 
 def weight_problems(name: str, column: pd.Series) -> Iterable[Flaw]:
@@ -201,7 +202,7 @@ def input_problems(sheet: Sheet, names: Iterable[str]) -> list[Flaw]:
             large = np.flatnonzero(np.abs(column.to_numpy(float, na_value=np.nan)) > LARGEST)
             if len(large):
                 what = f"{name!r} holds {column.iloc[large[0]]:g} in row {large[0] + 1}"
-                found.append(Flaw(f"{what}, beyond {LARGEST:g}", ("--drop", name)))
+                found.append(Flaw(f"{what}, larger than {LARGEST:g}", ("--drop", name)))
     return found
 
 

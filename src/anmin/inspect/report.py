@@ -273,6 +273,8 @@ def gradient(r: Report) -> str:
 
 def units(r: Report) -> str:
     text = f"{r.units:,} of {r.units_asked:,} asked for"
+    if r.units > r.units_asked:
+        text = f"{r.units:,}, of networks of up to {r.units_asked:,} each"
     return f"{text}, {r.removed:,} removed as of no use" if r.removed else text
 
 

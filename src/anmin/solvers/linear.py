@@ -6,6 +6,7 @@ ridge regression fits in, and with fewer the best rank-h part of it: reduced-ran
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -17,11 +18,13 @@ from anmin.network import Network
 from anmin.solvers.glm import chosen_linear_model, linear_model
 from anmin.solvers.newton import FIRST
 from anmin.solvers.problem import Problem
+from anmin.solvers.relocate import sample_rows
 from anmin.solvers.spectrum import centred_inputs
-from anmin.sums.output import InputPass
+from anmin.sums.output import InputPass, InputSums
 
 PENALTIES = np.logspace(-8, 2, 31)  # of the mean eigenvalue, that ridge regression chooses from
 CANCELLED = 1e-10
+TREND, SHARE = 0.1, 8  # penalty of ridge regression for it; units of which one may be for it
 INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 
@@ -32,6 +35,23 @@ def linear_start(problem: Problem, h: int) -> Array:
     A[:, : D.shape[1]] = D
     A[0, : D.shape[1]] = 1.01 * largest  # on for every row
     return problem.backend.asarray(A)
+
+
+def trend(problem: Problem, h: int) -> Array:
+    """A unit for each main direction of ridge regression, on for a sample of rows; few of h units.
+
+    A path begins with them, under the squared error: a trend that rules y would else take many
+    units, and what matters beside it would seem not to.
+    """
+    be, (_, p, q), k = problem.backend, problem.source.shape, h // SHARE
+    free = problem.connections is None and problem.input_signs is None and p <= WIDE
+    if not (k and free and problem.objective.least_squares):
+        return be.zeros(p, 0)
+    sums = problem.source.reduce(InputPass())
+    D = directions(replace(problem, lam=TREND), sums, min(k, q))
+    X = sample_rows(problem, np.random.RandomState(0))[0]
+    D[0] = -(X @ D / X[:, 0][:, None]).min(axis=0)
+    return be.asarray(D)
 
 
 def ridge_network(problem: Problem, units: float = inf) -> Network:
@@ -147,6 +167,11 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
     if problem.source.shape[1] > WIDE:
         return wide_directions(problem, h)
     sums = problem.source.reduce(InputPass())
+    return directions(problem, sums, h), sums.largest
+
+
+def directions(problem: Problem, sums: InputSums, h: int) -> np.ndarray:
+    """The same from the sums over the inputs."""
     n = float(sums.XtX[0, 0])
     K, c = (problem.backend.to_numpy(V) / n for V in (sums.XtX, sums.XtY))
     if not np.isfinite(K.sum() + (c * c).sum()):
@@ -157,7 +182,7 @@ def linear_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:
         C = solve(K + penalty * np.eye(p), c, assume_a="pos")  # (p, q)
     else:
         C = linear_model(problem, np.full(p, penalty), FIRST)
-    return main_directions(C, C.T @ K @ C, h), sums.largest
+    return main_directions(C, C.T @ K @ C, h)
 
 
 def wide_directions(problem: Problem, h: int) -> tuple[np.ndarray, float]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from anmin.moves import Conclusion, Ended, Move, Moves, Stage
 from anmin.network import Network
-from anmin.solvers.linear import ridge_network
+from anmin.solvers.linear import ridge_network, trend
 from anmin.solvers.members import Member, Shares, ViewPath, average, looked_at, refined
 from anmin.solvers.path import (
     FACTOR,
@@ -58,8 +58,8 @@ def with_networks(
     paths, sample = [], replace(problem, source=few(problem.source, SAMPLE, start.rng))
     for view in search.views:
         here = seen(sample, view)
-        empty = here.at(here.backend.zeros(here.source.shape[1], 0))
-        paths.append(ViewPath(view, first_penalty(here, empty, start.rng)))
+        begin = here.at(trend(here, start.h))
+        paths.append(ViewPath(view, first_penalty(here, begin, start.rng)))
     splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
     parts = [HeldOutPart.of(problem.source, *split, start.rng) for split in splits]
     paths = yield from race(problem, paths, parts, start)

@@ -1,8 +1,8 @@
 """lam="auto": walk the penalty down, and choose it on rows held out.
 
 lam (‖A‖² + ‖B‖²) acts on neuron j, once balanced, as 2 lam ‖a_j‖‖b_j‖: a large penalty lets few
-neurons in, and a smaller one more. So the path starts where the first neuron becomes worth its
-penalty, and at each lower penalty
+neurons in, and a smaller one more. So the path starts from the linear trend, where the first neuron
+beside it becomes worth its penalty, and at each lower penalty
 
     grow       add neurons whose correlation with the residual exceeds lam, where there is room
     descend    a few damped steps on the penalised loss, from where the path stands
@@ -28,6 +28,7 @@ from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.objective import Objective
 from anmin.solvers.hyperplanes import hyperplanes, hyperplanes_on_device
 from anmin.solvers.levenberg import SMALL, Descent, Stop, descend
+from anmin.solvers.linear import trend
 from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem, judging
 from anmin.solvers.relocate import CPU, sample_batch, sample_rows
@@ -61,7 +62,7 @@ REFIT = 24  # damped steps of the networks of all parts, of which the best go on
 RESCALED = (2, 3, 4, 5, 6, 8)  # penalties before which the inputs are scaled by their relevance
 CANDIDATES = 128
 WIRED = 256  # of units with few connections, which are harder to find, ...
-WIDE = 2000  # ... but for so many inputs
+MANY = 2000  # ... but for so many inputs
 
 
 def grow(
@@ -101,7 +102,7 @@ def candidates(
     R = residual(CPU, X, Y, ResidualPass(A, V, problem.slope, problem.objective))
     if problem.connections is not None:
         wiring = Wiring(problem.connections, X, R, A, V[:-1], problem.slope)
-        W, gain = wiring.units(WIRED if len(A) < WIDE else WIRED // 4, rng)
+        W, gain = wiring.units(WIRED if len(A) < MANY else WIRED // 4, rng)
         return best_first(W, gain)
     be = CPU.single() if problem.rough else CPU
     n, odds, X, R = X[:, 0] @ X[:, 0], (R * R).sum(1), X.astype(be.dtype), R.astype(be.dtype)
@@ -225,9 +226,9 @@ class Run:
         return view.relevance(A, W[:-1], self.s)
 
 
-def first_penalty(problem: Problem, empty: Point, rng: np.random.RandomState) -> float:
-    """Where the path begins, from a network without units: the first is just worth its penalty."""
-    return float(candidates(problem, empty, rng, turns=3)[1][0]) / FACTOR
+def first_penalty(problem: Problem, begin: Point, rng: np.random.RandomState) -> float:
+    """That of a path which begins there: the first unit beside is just worth it."""
+    return float(candidates(problem, begin, rng, turns=3)[1][0]) / FACTOR
 
 
 def held_out_parts(
@@ -306,7 +307,7 @@ class Ground:
             A, W = run.points[-1].A, run.points[-1].W
             A = here.backend.double(np.append(1.0, run.s / s)[:, None]) * A
         else:
-            A, W = here.backend.zeros(len(s) + 1, 0), None
+            A, W = trend(here, start.h), None
         run.s = s
         descent = Descent(here, start.h, start.rng, rough=True)
         return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)
