@@ -2,6 +2,7 @@
 
 import json
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -462,3 +463,12 @@ def test_abalone_with_all_defaults(run, paper_data):
         assert result.exit_code == 0, result.output
         errors.append(json.loads(result.stdout)["test"]["x7"]["mse"])
     assert 4.2 <= min(errors) <= max(errors) <= 4.6
+
+
+def test_a_file_that_is_no_model_is_not_overwritten(run):
+    before = Path("things.csv").read_bytes()
+    Path("other.csv").write_bytes(before)
+    result = run("fit", "things.csv", "-t", "price", "--drop", "kind", *QUICK, "-o", "other.csv")
+    assert result.exit_code == 2
+    assert "is there already and is no .anmin file" in result.stderr
+    assert Path("other.csv").read_bytes() == before

@@ -9,6 +9,7 @@ import typer
 
 from anmin.cli.app import (
     DataArgument,
+    InputError,
     JsonOption,
     SeedOption,
     check_output,
@@ -96,6 +97,8 @@ def fit(
 
     name = "model" if data == "-" else Path(data).name.partition(".")[0]
     check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
+    if path.is_file() and path.suffix.lower() != ".anmin":
+        raise InputError(f"the output {path} is there already and is no .anmin file; name another")
     reading = Reading.of(decimal, missing or (), text or ())
     roles = Roles(target or (), weight, features or (), drop or (), keep or (), classify)
     settings = {"n_hidden": number_or_word(n_hidden), "lam": number_or_word(lam), "slope": slope,

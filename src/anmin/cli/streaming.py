@@ -8,7 +8,6 @@ the one that is kept: on so many rows a fifth more says nothing new.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from copy import copy
 from itertools import islice
@@ -61,10 +60,6 @@ def free_memory() -> float:
             found = dict(line.split(":") for line in file)
         return 1024.0 * int(found["MemAvailable"].split()[0])
     except (KeyError, OSError, ValueError):  # not on this system
-        pass
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):  # not on this system
         return float("inf")
 
 
