@@ -153,8 +153,13 @@ def print_json(facts: dict[str, Any]) -> None:
     typer.echo(json.dumps(finite, indent=2, ensure_ascii=False))
 
 
-def check_output(path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, ...] = ()) -> None:
-    """Refuse an output that cannot be written, before the work and not after it."""
+def check_output(
+    path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, ...] = (), own: str = ""
+) -> None:  # fmt: skip
+    """Refuse an output that cannot be written, before the work and not after it.
+
+    What is there already may be written over if it is of one's `own` kind.
+    """
     target = Path(os.path.realpath(path))  # a link is followed
     try:
         if formats and path.suffix.lower() not in formats:
@@ -167,6 +172,8 @@ def check_output(path: Path, formats: tuple[str, ...] = (), inputs: tuple[Path, 
             complaint = 'needs pyarrow: pip install "anmin[parquet]"'
         elif any(target.exists() and given.exists() and target.samefile(given) for given in inputs):
             complaint = "is also the input; choose another name"
+        elif own and target.is_file() and path.suffix.lower() != own:
+            complaint = f"is there already and is no {own} file; name another"
         else:
             return try_writing(target)
     except OSError as error:

@@ -9,7 +9,6 @@ import typer
 
 from anmin.cli.app import (
     DataArgument,
-    InputError,
     JsonOption,
     SeedOption,
     check_output,
@@ -96,9 +95,7 @@ def fit(
     from anmin.cli.training import fit_table
 
     name = "model" if data == "-" else Path(data).name.partition(".")[0]
-    check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),))
-    if path.is_file() and path.suffix.lower() != ".anmin":
-        raise InputError(f"the output {path} is there already and is no .anmin file; name another")
+    check_output(path := output or Path(f"{name}.anmin"), inputs=(Path(data),), own=".anmin")
     reading = Reading.of(decimal, missing or (), text or ())
     roles = Roles(target or (), weight, features or (), drop or (), keep or (), classify)
     settings = {"n_hidden": number_or_word(n_hidden), "lam": number_or_word(lam), "slope": slope,

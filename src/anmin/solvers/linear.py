@@ -30,25 +30,25 @@ INSIDE = 1e-3  # share of the rows beyond a hinge that stands just inside them
 
 def linear_start(problem: Problem, h: int) -> Array:
     """A hidden layer of always-on neurons that spans ridge or reduced-rank regression."""
-    A = np.zeros((problem.source.shape[1], h))
     D, largest = linear_directions(problem, h)
-    A[:, : D.shape[1]] = D
-    A[0, : D.shape[1]] = 1.01 * largest  # on for every row
-    return problem.backend.asarray(A)
+    D[0] = 1.01 * largest  # on for every row
+    return problem.backend.asarray(np.pad(D, ((0, 0), (0, h - D.shape[1]))))
 
 
 def trend(problem: Problem, h: int) -> Array:
     """A unit for each main direction of ridge regression, on for a sample of rows; few of h units.
 
-    A path begins with them, under the squared error: a trend that rules y would else take many
-    units, and what matters beside it would seem not to.
+    Paths begin with them: a trend that rules y would take many, and hide what matters beside it.
     """
     be, (_, p, q), k = problem.backend, problem.source.shape, h // SHARE
     free = problem.connections is None and problem.input_signs is None and p <= WIDE
     if not (k and free and problem.objective.least_squares):
         return be.zeros(p, 0)
-    sums = problem.source.reduce(InputPass())
-    D = directions(replace(problem, lam=TREND), sums, min(k, q))
+    sums, scaling = problem.source.reduce(InputPass()), problem.source.scaling
+    plain = 1 + scaling.without_hinges().n_inputs
+    few = replace(sums, XtX=sums.XtX[:plain, :plain], XtY=sums.XtY[:plain])
+    D = directions(replace(problem, lam=TREND), few, min(k, q))
+    D = np.pad(D, ((0, p - plain), (0, 0)))  # hinges have no part
     X = sample_rows(problem, np.random.RandomState(0))[0]
     D[0] = -(X @ D / X[:, 0][:, None]).min(axis=0)
     return be.asarray(D)

@@ -58,7 +58,7 @@ def with_networks(
     paths, sample = [], replace(problem, source=few(problem.source, SAMPLE, start.rng))
     for view in search.views:
         here = seen(sample, view)
-        begin = here.at(trend(here, start.h))
+        begin = here.at(trend(here, start.h * view.trend))
         paths.append(ViewPath(view, first_penalty(here, begin, start.rng)))
     splits = held_out_parts(problem.source, search, solver.n_init, start.rng)
     parts = [HeldOutPart.of(problem.source, *split, start.rng) for split in splits]

@@ -175,6 +175,7 @@ class Run:
     scalings: list[Scaling] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     cut: Status | None = None  # the budget that was spent before it came to its end
+    begin: int = 0  # units, some of which are the trend from which it begins; 0: none is
 
     @property
     def mse(self) -> float:
@@ -258,8 +259,8 @@ def walk(
 
     A run that is given goes on from where it stands.
     """
-    units = start.first or start.h
-    run = run or Run(judging(part.objective, judge), np.ones(view.scaling.n_inputs), units)
+    begin, ones = start.h * view.trend, np.ones(view.scaling.n_inputs)
+    run = run or Run(judging(part.objective, judge), ones, start.first or start.h, begin=begin)
     rules = None if view.trees is None else rules_on(seen(part, view), view.trees, start.rng)
     ground: Ground | None = None
     try:
@@ -307,7 +308,7 @@ class Ground:
             A, W = run.points[-1].A, run.points[-1].W
             A = here.backend.double(np.append(1.0, run.s / s)[:, None]) * A
         else:
-            A, W = trend(here, start.h), None
+            A, W = trend(here, run.begin), None
         run.s = s
         descent = Descent(here, start.h, start.rng, rough=True)
         return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)

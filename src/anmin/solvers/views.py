@@ -45,6 +45,7 @@ class View:
     steps: int = 8  # damped ones at each penalty
     last: float = inf  # damped ones on all rows, ...
     tol: float = 1e-3  # ... or until five of them gain less than this share
+    trend: bool = True  # whether its paths begin with that
     trees: TreeStart | None = None  # whose rules are candidates for units
 
     def patient(self) -> View:
@@ -73,8 +74,8 @@ def encoded_views(
 ) -> list[View]:  # fmt: skip
     """The view through an encoding that was given; else those that compete.
 
-    They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly.
-    Averaged networks gain little by relocations.
+    They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly; of
+    these one begins without a trend. Averaged networks gain little by relocations.
     """
     n, enough = len(source), within(ENCODED, source.shape[1])
     rows = source.raw.gather(np.arange(n) if n <= enough else draw(n, enough, rng)).chunk
@@ -90,5 +91,5 @@ def encoded_views(
     views = [view(hinged.without_hinges())]
     if len(hinged.column):
         mild = view(hinged, power=0.5)
-        views += [mild, replace(mild, power=1.0, mix=0.5, floor=0.1)]
+        views += [replace(mild, trend=False), replace(mild, power=1.0, mix=0.5, floor=0.1)]
     return views

@@ -269,7 +269,8 @@ class Scaling:
 
     def without_hinges(self) -> Scaling:
         """The same on the clipped inputs alone."""
-        assert self.encoding is not None
+        if self.encoding is None:
+            return self
         d, encoding = len(self.encoding.centre), self.encoding.without_hinges()
         return replace(self, x_mean=self.x_mean[:d], x_scale=self.x_scale[:d], encoding=encoding)
 
