@@ -249,7 +249,9 @@ def test_a_memory_map_is_never_copied_whole(tmp_path, monkeypatch, dtype):
     convert = np.array
     monkeypatch.setattr(
         "anmin.sources.arrays.np.array",
-        lambda values, **options: sizes.append(len(values)) or convert(values, **options),
+        lambda values, **options: (
+            sizes.append(len(np.atleast_1d(values))) or convert(values, **options)
+        ),
     )
     fitted = model().fit(mapped, y, w)
     assert max(sizes) == 1000
