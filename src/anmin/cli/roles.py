@@ -134,8 +134,7 @@ def target_problems(sheet: Sheet, targets: Sequence[str], classes: bool) -> Iter
             what = f"the target {name!r} holds numbers such as {broken:g}, and classes are texts or"
             yield Flaw(f"{what} whole numbers; leave --classify out to predict numbers")
         elif not classes:
-            for problem in input_problems(sheet, [name]):
-                yield Flaw(f"{problem.what}; correct it, or leave that row out")
+            yield from (Flaw(problem.what) for problem in input_problems(sheet, [name]))
 
 
 def weight_problems(name: str, column: pd.Series) -> Iterable[Flaw]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from anmin.base import BaseANMIN
 
 LAYERS = 100  # of rows of about equal y, when rows are held out
-UNUSABLE = (ValueError, TypeError, ImportError, ArithmeticError, RuntimeError)  # settings or rows
+UNUSABLE = (ValueError, ImportError, ArithmeticError, RuntimeError)  # settings or rows
 
 
 def fit_table(
