@@ -74,8 +74,8 @@ def encoded_views(
 ) -> list[View]:  # fmt: skip
     """The view through an encoding that was given; else those that compete.
 
-    They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly; of
-    these one begins without a trend. Averaged networks gain little by relocations.
+    They are the clipped inputs alone, and with hinges, where relevance acts mildly or strongly. Of
+    several only the last begins with a trend. Averaged networks gain little by relocations.
     """
     n, enough = len(source), within(ENCODED, source.shape[1])
     rows = source.raw.gather(np.arange(n) if n <= enough else draw(n, enough, rng)).chunk
@@ -88,8 +88,8 @@ def encoded_views(
         return [view(encoding, relocations=2)]
     most, hinges = min(most, len(rows)), HINGES if rows.width[0] <= WIDE else 0
     hinged = Encoding.fit(rows.X, rows.w, hinges, most)
-    views = [view(hinged.without_hinges())]
-    if len(hinged.column):
-        mild = view(hinged, power=0.5)
-        views += [replace(mild, trend=False), replace(mild, power=1.0, mix=0.5, floor=0.1)]
-    return views
+    plain = view(hinged.without_hinges())
+    if not len(hinged.column):
+        return [plain]
+    mild, strong = view(hinged, power=0.5), replace(view(hinged), mix=0.5, floor=0.1)
+    return [replace(plain, trend=False), replace(mild, trend=False), strong]
