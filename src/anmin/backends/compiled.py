@@ -125,12 +125,19 @@ def group(words, cell, first):  # type: ignore[no-untyped-def]
 
 def count(F, before, fired):  # type: ignore[no-untyped-def]
     """Add to `fired` how often each column of F is on; return how often `before` differs."""
+    n, h = F.shape
+    on, other = np.empty(h, np.uint8), np.empty(h, np.uint8)  # of a few rows at a time
     flips = 0
-    for i in range(F.shape[0]):
-        row, old = F[i], before[i]
-        for j in range(F.shape[1]):
-            fired[j] += row[j]
-            flips += row[j] != old[j]
+    for start in range(0, n, 255):
+        for j in range(h):
+            on[j] = other[j] = 0
+        for i in range(start, min(start + 255, n)):
+            for j in range(h):
+                on[j] += np.uint8(F[i, j])
+                other[j] += np.uint8(F[i, j] != before[i, j])
+        for j in range(h):
+            fired[j] += on[j]
+            flips += other[j]
     return flips
 
 

@@ -14,11 +14,11 @@ from contextlib import AbstractContextManager
 from functools import partial, reduce
 from itertools import pairwise
 from operator import iadd
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh, lapack
+from scipy.linalg import lapack
 
 from anmin import network
 from anmin.backends import pair_tables
@@ -26,6 +26,7 @@ from anmin.backends.compiled import fused, kernels
 from anmin.backends.protocol import WIDE, Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
+T = TypeVar("T")
 BLOCK = 1024  # rows that stay in the cache
 GROUP = 4 * BLOCK  # rows that a thread takes at a time, at most
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
@@ -157,24 +158,23 @@ class NumpyBackend:
         count += count % 2 if 1 < count < blocks else 0
         edges = [min(i * blocks // max(count, 1) * BLOCK, n) for i in range(count + 1)]
         groups = [slice(*pair) for pair in pairwise(edges)]
-        workers = self.workers
-        if len(groups) == 1 or not in_parallel(workers):
+        if len(groups) == 1 or not in_parallel(workers := self.workers):
             yield from map(group, groups)
             return
         threads, job = pool(workers, os.getpid()), partial(as_here, np.geterr(), group)
-        waiting = [threads.submit(job, rows) for rows in groups[:workers]]
-        for rows in groups[workers:]:
+        ahead = 2 * workers  # so that none waits for the next to be handed over
+        waiting = [threads.submit(job, rows) for rows in groups[:ahead]]
+        for rows in groups[ahead:]:
             yield waiting.pop(0).result()
             waiting.append(threads.submit(job, rows))
         yield from (last.result() for last in waiting)
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
-        def group(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, BLOCK):
-                part(slice(start, min(start + BLOCK, rows.stop)))
+        def share(blocks: slice) -> None:
+            for start in range(blocks.start * BLOCK, min(blocks.stop * BLOCK, n), BLOCK):
+                part(slice(start, min(start + BLOCK, n)))
 
-        for _ in self.map_groups(group, n):
-            pass
+        self.each_share(share, -(-n // BLOCK))
 
     def each_group(self, part: Callable[[slice], None], n: int) -> None:
         for _ in self.map_groups(part, n):
@@ -182,12 +182,12 @@ class NumpyBackend:
 
     def each_share(self, part: Callable[[slice], None], n: int) -> None:
         """part(items) for equal shares of n items, one thread a core."""
-        workers = self.workers
-        if n == 1 or not in_parallel(workers):
+        if n == 1 or not in_parallel(workers := self.workers):
             part(slice(0, n))
             return
         edges = np.linspace(0, n, min(workers, n) + 1).astype(int)
-        list(pool(workers, os.getpid()).map(part, [slice(*pair) for pair in pairwise(edges)]))
+        job = partial(as_here, np.geterr(), part)
+        list(pool(workers, os.getpid()).map(job, [slice(*pair) for pair in pairwise(edges)]))
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
@@ -301,13 +301,13 @@ class NumpyBackend:
         return 1.0 / rcond if rcond > 0 else np.inf
 
     def eigh(self, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return eigh(M, driver="evd")
+        return np.linalg.eigh(M)  # not SciPy's, which would hold up other threads
 
     def orthonormal(self, V: np.ndarray) -> np.ndarray:
         return np.linalg.qr(V)[0]
 
 
-def as_here(handled: Any, group: Callable[[slice], Sum], rows: slice) -> Sum:
-    """group(rows) in a thread, where overflow is handled as in the one that asked."""
+def as_here(handled: Any, part: Callable[[slice], T], items: slice) -> T:
+    """part(items) in a thread, where overflow is handled as in the one that asked."""
     with np.errstate(**handled):
-        return group(rows)
+        return part(items)
