@@ -66,4 +66,11 @@ def library(array: Array) -> Any:
     return import_module(type(array).__module__.partition(".")[0])
 
 
-__all__ = ["WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend", "library"]
+def dot(U: Array, V: Array) -> Any:
+    """Σ U_ij V_ij, without an array of products."""
+    return U.reshape(-1) @ V.reshape(-1)
+
+
+__all__ = [
+    "WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "dot", "get_backend", "library",
+]  # fmt: skip

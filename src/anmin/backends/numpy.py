@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import AbstractContextManager
 from functools import partial, reduce
 from itertools import pairwise
@@ -27,8 +28,10 @@ from anmin.backends.protocol import WIDE, Array, Groups, Sum
 from anmin.backends.threads import in_parallel, one_thread, pool, usable_cores
 
 T = TypeVar("T")
+Share = TypeVar("Share")
 BLOCK = 1024  # rows that stay in the cache
-GROUP = 4 * BLOCK  # rows that a thread takes at a time, at most
+GROUP = 4 * BLOCK  # rows that are summed up by one thread, at most
+AHEAD = 2  # such sums that a thread makes before they are added to those of others
 SUBBLOCK = {8: 256, 4: 1024}  # rows, by bytes a number: found by trial
 PAIR_BYTES = 2**26  # of pairwise products held by a thread
 FEW_ROWS = 512  # below which tables cost more than products
@@ -161,20 +164,22 @@ class NumpyBackend:
         if len(groups) == 1 or not in_parallel(workers := self.workers):
             yield from map(group, groups)
             return
-        threads, job = pool(workers, os.getpid()), partial(as_here, np.geterr(), group)
-        ahead = 2 * workers  # so that none waits for the next to be handed over
-        waiting = [threads.submit(job, rows) for rows in groups[:ahead]]
-        for rows in groups[ahead:]:
-            yield waiting.pop(0).result()
-            waiting.append(threads.submit(job, rows))
-        yield from (last.result() for last in waiting)
+        for start in range(0, len(groups), AHEAD * workers):
+            some = groups[start : start + AHEAD * workers]
+            shares = [some[k::workers] for k in range(min(workers, len(some)))]
+            found = side_by_side(lambda share: [group(rows) for rows in share], shares, workers)
+            yield from (found[k % workers][k // workers] for k in range(len(some)))
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
         def share(blocks: slice) -> None:
             for start in range(blocks.start * BLOCK, min(blocks.stop * BLOCK, n), BLOCK):
                 part(slice(start, min(start + BLOCK, n)))
 
-        self.each_share(share, -(-n // BLOCK))
+        blocks = -(-n // BLOCK)
+        if n <= self.group:  # too few to hand over
+            share(slice(0, blocks))
+        else:
+            self.each_share(share, blocks)
 
     def each_group(self, part: Callable[[slice], None], n: int) -> None:
         for _ in self.map_groups(part, n):
@@ -186,8 +191,7 @@ class NumpyBackend:
             part(slice(0, n))
             return
         edges = np.linspace(0, n, min(workers, n) + 1).astype(int)
-        job = partial(as_here, np.geterr(), part)
-        list(pool(workers, os.getpid()).map(job, [slice(*pair) for pair in pairwise(edges)]))
+        side_by_side(part, [slice(*pair) for pair in pairwise(edges)], workers)
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
@@ -307,7 +311,19 @@ class NumpyBackend:
         return np.linalg.qr(V)[0]
 
 
-def as_here(handled: Any, part: Callable[[slice], T], items: slice) -> T:
-    """part(items) in a thread, where overflow is handled as in the one that asked."""
+def side_by_side(part: Callable[[Share], T], shares: list[Share], workers: int) -> list[T]:
+    """part(share) of each: the first here, each of the others in a thread.
+
+    Overflow is handled there as here. None is left at work, whatever happens to another.
+    """
+    job = partial(as_here, np.geterr(), part)
+    others = [pool(workers, os.getpid()).submit(job, share) for share in shares[1:]]
+    try:
+        return [part(shares[0]), *(other.result() for other in others)]
+    finally:
+        wait(others)
+
+
+def as_here(handled: Any, part: Callable[[Share], T], share: Share) -> T:
     with np.errstate(**handled):
-        return part(items)
+        return part(share)

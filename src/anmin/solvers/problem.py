@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anmin.backends import Array, Backend
+from anmin.backends import Array, Backend, dot
 from anmin.history import Units
 from anmin.linsolve import solve_signed, solve_spd
 from anmin.network import Network
@@ -136,7 +136,7 @@ class Problem:
         """
         if not self.objective.least_squares:
             return self.at_best(A, W)
-        n, lam, K = sums.n, self.lam, self.backend.shifted(sums.StS / sums.n, self.lam)
+        n, K = sums.n, self.backend.shifted(sums.StS / sums.n, self.lam)
         signs = self.output_signs(A)
         if signs is None:
             W = solve_spd(self.backend, K, sums.StY / n).value
@@ -144,11 +144,11 @@ class Problem:
             K, c = (self.backend.to_numpy(V) for V in (K, sums.StY / n))
             W = self.backend.double(solve_signed(K, c, signs))
         W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
-        mse = max(float(sums.YtY - (W * (2 * sums.StY - sums.StS @ W)).sum()), 0.0) / n
+        mse = max(float(sums.YtY - dot(W, 2 * sums.StY - sums.StS @ W)), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective)) / n
         A = self.backend.double(A)  # what a log keeps of it
-        return Point(A, W, mse + lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+        return Point(A, W, mse + self.penalty(A, W), mse, sums)
 
     def at_best(self, A: Array, W: Array | None) -> Point:
         """The same for any convex loss, from an output layer W or from none."""
@@ -180,13 +180,16 @@ class Problem:
         sums = self.source.reduce(OutputPass(A, self.slope))
         mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective))
         mse /= self.source.weight
-        return Point(A, W, mse + self.lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+        return Point(A, W, mse + self.penalty(A, W), mse, sums)
 
     def with_output(self, A: Array, W: Array, found: WorkingStats) -> Point:
         """The point at a network, from the working sums there; StS is the mean over the outputs."""
         StS = found.StVS.sum(0) / len(found.StVS)
         sums, mse = OutputStats(found.n, StS, found.StR, found.value), found.value / found.n
-        return Point(A, W, mse + self.lam * float((A * A).sum() + (W * W).sum()), mse, sums)
+        return Point(A, W, mse + self.penalty(A, W), mse, sums)
+
+    def penalty(self, A: Array, W: Array) -> float:
+        return self.lam * float(dot(A, A) + dot(W, W))
 
     def balance(self, point: Point) -> Point:
         """a_j → s a_j, b_j → b_j / s with equal norms: the same function, the least penalty."""
@@ -213,7 +216,7 @@ class Problem:
         """a_j → s_j a_j, b_j → b_j / s_j: the same function, if that is the better for it."""
         A, W = point.A * s, point.W * 1
         W[:-1] /= s[:, None]
-        loss = point.mse + self.lam * float((A * A).sum() + (W * W).sum())
+        loss = point.mse + self.penalty(A, W)
         return Point(A, W, loss, point.mse, point.sums.scaled(s)) if loss < point.loss else point
 
     def near(self, point: Point) -> Problem:
