@@ -1,6 +1,7 @@
 """Very wide rows: what is found without XᵀX agrees with what is found with it."""
 
 import tracemalloc
+from dataclasses import replace
 from time import process_time
 
 import numpy as np
@@ -15,7 +16,13 @@ from anmin.network import Network
 from anmin.solvers import curvature, linear, spectrum
 from anmin.solvers.curvature import CurvatureRows, DenseCurvature, ProductCurvature
 from anmin.solvers.linear import linear_directions, ridge_network
-from anmin.solvers.spectrum import CentredInputs, conjugate_gradients, leading, leading_inputs
+from anmin.solvers.spectrum import (
+    CentredInputs,
+    InputProducts,
+    conjugate_gradients,
+    leading,
+    leading_inputs,
+)
 from anmin.sources import Chunk, draws
 from anmin.sources.chunk import LEAST, within
 from anmin.sources.draws import keys
@@ -38,7 +45,8 @@ def problem_of(*args, **kwargs):
 def narrow(monkeypatch):
     """Everything is very wide, but for the rows that are looked at."""
     monkeypatch.setattr(linear, "WIDE", 3)
-    monkeypatch.setattr(curvature, "ALL_VALUES", 3)
+    monkeypatch.setattr(spectrum, "ALL_VALUES", 3)
+    monkeypatch.setattr(spectrum, "FORMED", 3)
 
 
 # ---- eigenvalues --------------------------------------------------------------------------------
@@ -57,6 +65,17 @@ def test_the_leading_eigenvalues_of_many_rows():
     values = 0.5 ** np.arange(60)
     found = leading(lambda V: Q @ (values[:, None] * (Q.T @ V)), 60, values.sum(), 10)
     np.testing.assert_allclose(found.values[::-1][:6], values[:6], rtol=1e-3)
+
+
+def test_products_of_inputs_are_scaled_as_the_inputs_are():
+    source = make_problem(*wide_rows(weighted=True)).source
+    s = np.random.default_rng(1).uniform(0.1, 3.0, 40)
+    other = source.scaled(replace(source.scaling, x_scale=source.scaling.x_scale / s))
+    products = InputProducts()
+    products.at(source)
+    np.testing.assert_allclose(
+        products.at(other), InputProducts().at(other), rtol=1e-10, atol=1e-12
+    )
 
 
 def test_conjugate_gradients_solve_from_any_spectrum():
@@ -115,14 +134,19 @@ def test_a_damped_step_is_the_same(narrow, monkeypatch):
     point = problem.at(A)
     g = np.random.default_rng(1).normal(size=A.shape)
     effort = curvature.Effort(200, 1e-6)
+
+    def step():
+        rows = CurvatureRows(problem.source, True)
+        return ProductCurvature(rows, point, problem, None).solve(g, 0.1, effort)
+
+    found = []
     for rank in (3, 41):
         monkeypatch.setattr(spectrum, "RANK", rank)
-        step = ProductCurvature(CurvatureRows(problem.source, True), point, problem, None)
-        found = step.solve(g, 0.1, effort)
-        monkeypatch.setattr(curvature, "ALL_VALUES", 10**6)
-        step = ProductCurvature(CurvatureRows(problem.source, True), point, problem, None)
-        np.testing.assert_allclose(found, step.solve(g, 0.1, effort), rtol=1e-2, atol=1e-4)
-        monkeypatch.setattr(curvature, "ALL_VALUES", 3)
+        for formed in (3, 100):
+            monkeypatch.setattr(spectrum, "FORMED", formed)
+            found.append(step())
+    monkeypatch.setattr(spectrum, "ALL_VALUES", 10**6)
+    np.testing.assert_allclose(found, [step()] * len(found), rtol=1e-2, atol=1e-4)
     found = leading_inputs(problem.source)
     assert found.values.sum() + found.rest * (41 - len(found.values)) == pytest.approx(41, rel=0.1)
 

@@ -35,16 +35,15 @@ import numpy as np
 from anmin.backends import Array, Backend, dot
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
-from anmin.solvers.spectrum import leading_inputs
+from anmin.solvers.spectrum import InputProducts
 from anmin.sources import Source
 from anmin.sums.frame import ExplainedPass, FiringPass, Frame, ProductPass
 from anmin.sums.gathered import GatheredPass, OwnInputsPass
 from anmin.sums.gram import PatternPass, output_blocks, unpack
-from anmin.sums.output import InputPass, NetworkPass, OutputPass, WorkingPass, WorkingStats
+from anmin.sums.output import NetworkPass, OutputPass, WorkingPass, WorkingStats
 from anmin.sums.patterns import Counts
 
 DENSE = 1000
-ALL_VALUES = 400  # columns up to which all eigenvalues of XᵀX are looked for
 MANY = 256  # outputs above which no sums are formed that the curvature does not need
 JITTER = 1e-6  # of the mean diagonal of SᵀS/n + lam I, which units that are alike make singular
 UNSHIFTED = 1e-6  # of D: the least shift in a preconditioner
@@ -64,20 +63,17 @@ INEXACT = Effort(8, 0.2)  # for a damped step: H is a model, and more of it buys
 class CurvatureRows:
     """The rows that curvature is measured on, mostly in single precision; all rows, or some."""
 
-    def __init__(self, source: Source, whole: bool = False) -> None:
+    def __init__(
+        self, source: Source, whole: bool = False, products: InputProducts | None = None
+    ) -> None:  # fmt: skip
         self.source, self.whole = source, whole
         self.backend: Backend = source.backend
+        self.products = products or InputProducts()
 
     @cached_property
     def moments(self) -> tuple[Array, Array, float]:
         """Eigenvalues and eigenvectors of XᵀX/n, and what stands for those that are not known."""
-        if self.source.shape[1] > ALL_VALUES:
-            found = leading_inputs(self.source)
-            values, vectors = map(self.backend.asarray, (found.values, found.vectors))
-            return values, vectors, found.rest
-        XtX = self.source.reduce(InputPass()).XtX
-        values, vectors = self.backend.eigh(XtX / XtX[0, 0])
-        return self.backend.asarray(values * (values > 0)), self.backend.asarray(vectors), 0.0
+        return self.products.moments(self.source)
 
     def blocks(
         self, A: Array, slope: float, before: Array | None, at: NetworkPass | None

@@ -19,6 +19,7 @@ from anmin.solvers.curvature import (
     ProductCurvature,
 )
 from anmin.solvers.problem import Point, Problem, gradient
+from anmin.solvers.spectrum import InputProducts
 from anmin.sources.draws import draw
 from anmin.sources.support import Support
 
@@ -34,11 +35,15 @@ LEAST, MOST = 1e-9, 1e12  # damping
 
 
 class Descent:
-    """Damped descent on one problem, for up to h neurons; the curvature's rows are drawn once."""
+    """Damped descent on one problem, for up to h neurons; the curvature's rows are drawn once.
+
+    `products` are those of rows like these with columns of another scale.
+    """
 
     def __init__(
-        self, problem: Problem, h: int, rng: np.random.RandomState, rough: bool = False
-    ) -> None:
+        self, problem: Problem, h: int, rng: np.random.RandomState, rough: bool = False,
+        products: InputProducts | None = None,
+    ) -> None:  # fmt: skip
         n, p = problem.source.shape[0], problem.fan_in
         enough = max(ROWS_PER_UNKNOWN * h * p, FEWEST)
         if rough:
@@ -49,7 +54,7 @@ class Descent:
             source = problem.source.using(problem.backend if exact else fast)
         else:
             source = problem.source.take(draw(n, enough, rng), fast)
-        self.problem, self.rows = problem, CurvatureRows(source, whole)
+        self.problem, self.rows = problem, CurvatureRows(source, whole, products)
         self.rough, self.formed = rough, DENSE
         self.known: tuple[Array, Array] | None = None
         self.narrow: tuple[Support, Descent] | None = None

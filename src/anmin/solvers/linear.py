@@ -44,14 +44,12 @@ def trend(problem: Problem, h: int) -> Array:
     free = problem.connections is None and problem.input_signs is None and p <= WIDE
     if not (k and free and problem.objective.least_squares):
         return be.zeros(p, 0)
-    sums, scaling = problem.source.reduce(InputPass()), problem.source.scaling
-    plain = 1 + scaling.without_hinges().n_inputs
-    few = replace(sums, XtX=sums.XtX[:plain, :plain], XtY=sums.XtY[:plain])
-    D = directions(replace(problem, lam=TREND), few, min(k, q))
-    D = np.pad(D, ((0, p - plain), (0, 0)))  # hinges have no part
-    X = sample_rows(problem, np.random.RandomState(0))[0]
-    D[0] = -(X @ D / X[:, 0][:, None]).min(axis=0)
-    return be.asarray(D)
+    inputs = problem.source.scaled(problem.source.scaling.without_hinges())  # which have no part
+    plain = replace(problem, source=inputs, lam=TREND)
+    D = directions(plain, inputs.reduce(InputPass()), min(k, q))
+    X = sample_rows(plain, np.random.RandomState(0))[0]
+    D[0] = -(X @ D / X[:, :1]).min(axis=0)
+    return be.asarray(np.pad(D, ((0, p - len(D)), (0, 0))))
 
 
 def ridge_network(problem: Problem, units: float = inf) -> Network:

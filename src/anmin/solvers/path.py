@@ -33,6 +33,7 @@ from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem, judging
 from anmin.solvers.relocate import CPU, sample_batch, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
+from anmin.solvers.spectrum import InputProducts
 from anmin.solvers.views import View
 from anmin.solvers.wiring import Wiring, different
 from anmin.sources import Scaling, Source
@@ -176,6 +177,7 @@ class Run:
     errors: list[float] = field(default_factory=list)
     cut: Status | None = None  # the budget that was spent before it came to its end
     begin: int = 0  # units, some of which are the trend from which it begins; 0: none is
+    products: InputProducts = field(default_factory=InputProducts)
 
     @property
     def mse(self) -> float:
@@ -310,7 +312,7 @@ class Ground:
         else:
             A, W = trend(here, run.begin), None
         run.s = s
-        descent = Descent(here, start.h, start.rng, rough=True)
+        descent = Descent(here, start.h, start.rng, rough=True, products=run.products)
         return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)
 
 

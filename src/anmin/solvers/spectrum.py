@@ -6,6 +6,8 @@ with r columns of Q from a few sweeps of a random block through the rows, and `r
 eigenvalues that are left. It is exact where there are no more than r rows. What is solved with it
 serves as a preconditioner, and conjugate gradients with products Xᵀ(XV) do the rest, so that
 nothing of size p × p is formed.
+
+Along a path the columns are scaled anew, and XᵀX follows from what it was (`InputProducts`).
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ import numpy as np
 
 from anmin.backends import Array, Backend, NumpyBackend
 from anmin.sources import Batch, Source
+from anmin.sums.output import InputPass
 
-RANK = 128  # eigenvalues that are looked for
+ALL_VALUES = 400  # columns up to which all eigenvalues of XᵀX are looked for, ...
+RANK = 128  # ... and beyond
+FORMED = 800  # columns up to which it pays to form it
 SWEEPS = 1
 FEW = 400  # rows that are cheap in full precision
 PRODUCTS, ENOUGH = 20, 1e-4  # of conjugate gradients, and the relative residual
@@ -165,8 +170,41 @@ def centred_inputs(source: Source) -> CentredInputs:
     return source.__dict__["centred_inputs"]
 
 
+class InputProducts:
+    """XᵀX/n of some rows: summed up once, and then scaled as their columns are."""
+
+    def __init__(self) -> None:
+        self.known: tuple[Array, np.ndarray] | None = None
+
+    def at(self, source: Source) -> Array:
+        """That of a source; of rows like its own, where others were first."""
+        scale = source.scaling.x_scale
+        if self.known is None:
+            XtX = source.reduce(InputPass()).XtX
+            self.known = XtX / XtX[0, 0], scale
+        XtX, before = self.known
+        if before is scale:
+            return XtX
+        ratio = source.backend.double(np.append(1.0, before / scale))
+        return ratio[:, None] * XtX * ratio
+
+    def moments(self, source: Source) -> tuple[Array, Array, float]:
+        """Eigenvalues and eigenvectors, and what stands for those that are not known."""
+        be, (rows, p, _) = source.backend, source.shape
+        if p <= ALL_VALUES:
+            values, vectors = be.eigh(self.at(source))
+            return be.asarray(values * (values > 0)), be.asarray(vectors), 0.0
+        found = leading_inputs(source) if p > FORMED else self.leading(source, min(RANK, rows))
+        return be.asarray(found.values), be.asarray(found.vectors), found.rest
+
+    def leading(self, source: Source, rank: int) -> Spectrum:
+        XtX = self.at(source)
+        trace = float(XtX.diagonal().sum())
+        return leading(lambda V: XtX @ V, len(XtX), trace, rank, source.backend)
+
+
 def leading_inputs(source: Source) -> Spectrum:
-    """The leading eigenvalues of XᵀX/n itself."""
+    """The leading eigenvalues of XᵀX/n itself, which is not formed."""
     be, (rows, p, _) = source.backend, source.shape
     squares = be.to_numpy(source.reduce(WidePass()).XtX)
 
