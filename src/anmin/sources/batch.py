@@ -283,7 +283,7 @@ class Source:
         """Some rows, prepared: a slice, or their numbers."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self)))
-        if self.backend.stacks and self.is_one_batch:  # they need not travel again
+        if self.is_one_batch and (self._kept or self.backend.stacks):  # they are there
             [batch], places = self.batches(), self.backend.integers(rows)
             return Batch(batch.X[places], batch.Y[places], -1)
         return self._prepare(self.raw.gather(rows).chunk, -1)
