@@ -111,10 +111,13 @@ class VarPro(Solver):
         """From the end of the penalty path, as far as its view goes or as patience was given."""
         yield first(problem, point)
         if point.A.shape[1]:
+            descent = Descent(problem, point.A.shape[1], start.rng, rough=True)
             relocations, stop = self.relocations, Stop(tol=self.tol)
             if self.patience is None and (view := start.view) is not None:
                 relocations, stop = view.relocations, Stop(view.last, max(view.tol, self.tol))
-            descent = Descent(problem, point.A.shape[1], start.rng, rough=True)
+                if not relocations:  # one of several, beside which ridge regression stands
+                    yield from descend(descent, point, stop, ALL)
+                    return
             yield from self.improve(descent, point, ALL, relocations, start.rng, stop)
 
     def on_sample(self, sample: Problem, A: Array, rng: np.random.RandomState) -> Moves[Point]:
