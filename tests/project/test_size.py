@@ -8,7 +8,7 @@ import anmin
 
 ROOT = Path(anmin.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
-MOST_FILES, MOST_LINES = 149, 23_910
+MOST_FILES, MOST_LINES = 149, 23_980
 LONGEST_FILE, LONGEST_FUNCTION = 370, 40
 
 

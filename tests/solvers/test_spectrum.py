@@ -71,11 +71,8 @@ def test_products_of_inputs_are_scaled_as_the_inputs_are():
     source = make_problem(*wide_rows(weighted=True)).source
     s = np.random.default_rng(1).uniform(0.1, 3.0, 40)
     other = source.scaled(replace(source.scaling, x_scale=source.scaling.x_scale / s))
-    products = InputProducts()
-    products.at(source)
-    np.testing.assert_allclose(
-        products.at(other), InputProducts().at(other), rtol=1e-10, atol=1e-12
-    )
+    found, expected = InputProducts(source).at(other), InputProducts(other).at(other)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_conjugate_gradients_solve_from_any_spectrum():

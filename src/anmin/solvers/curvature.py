@@ -68,7 +68,7 @@ class CurvatureRows:
     ) -> None:  # fmt: skip
         self.source, self.whole = source, whole
         self.backend: Backend = source.backend
-        self.products = products or InputProducts()
+        self.products = products or InputProducts(source)
 
     @cached_property
     def moments(self) -> tuple[Array, Array, float]:

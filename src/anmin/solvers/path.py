@@ -177,7 +177,7 @@ class Run:
     errors: list[float] = field(default_factory=list)
     cut: Status | None = None  # the budget that was spent before it came to its end
     begin: int = 0  # units, some of which are the trend from which it begins; 0: none is
-    products: InputProducts = field(default_factory=InputProducts)
+    products: InputProducts | None = None  # of the rows that curvature was measured on first
 
     @property
     def mse(self) -> float:
@@ -313,6 +313,7 @@ class Ground:
             A, W = trend(here, run.begin), None
         run.s = s
         descent = Descent(here, start.h, start.rng, rough=True, products=run.products)
+        run.products = descent.rows.products
         return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)
 
 

@@ -171,22 +171,23 @@ def centred_inputs(source: Source) -> CentredInputs:
 
 
 class InputProducts:
-    """XᵀX/n of some rows: summed up once, and then scaled as their columns are."""
+    """XᵀX/n of the rows that were first: summed up once, and then scaled as columns are."""
 
-    def __init__(self) -> None:
-        self.known: tuple[Array, np.ndarray] | None = None
+    def __init__(self, first: Source) -> None:
+        self.first = first
+
+    @cached_property
+    def known(self) -> Array:
+        XtX = self.first.reduce(InputPass()).XtX
+        return XtX / XtX[0, 0]
 
     def at(self, source: Source) -> Array:
-        """That of a source; of rows like its own, where others were first."""
-        scale = source.scaling.x_scale
-        if self.known is None:
-            XtX = source.reduce(InputPass()).XtX
-            self.known = XtX / XtX[0, 0], scale
-        XtX, before = self.known
-        if before is scale:
-            return XtX
-        ratio = source.backend.double(np.append(1.0, before / scale))
-        return ratio[:, None] * XtX * ratio
+        """That of rows like these in another scaling."""
+        if source is self.first:
+            return self.known
+        ratio = self.first.scaling.x_scale / source.scaling.x_scale
+        ratio = source.backend.double(np.append(1.0, ratio))
+        return ratio[:, None] * self.known * ratio
 
     def moments(self, source: Source) -> tuple[Array, Array, float]:
         """Eigenvalues and eigenvectors, and what stands for those that are not known."""
