@@ -33,7 +33,7 @@ from anmin.solvers.planting import rules_on
 from anmin.solvers.problem import Point, Problem, judging
 from anmin.solvers.relocate import CPU, sample_batch, sample_rows
 from anmin.solvers.solver import Search, Splits, Start
-from anmin.solvers.spectrum import InputProducts
+from anmin.solvers.spectrum import FORMED, InputProducts
 from anmin.solvers.views import View
 from anmin.solvers.wiring import Wiring, different
 from anmin.sources import Scaling, Source
@@ -313,7 +313,7 @@ class Ground:
             A, W = trend(here, run.begin), None
         run.s = s
         descent = Descent(here, start.h, start.rng, rough=True, products=run.products)
-        run.products = descent.rows.products
+        run.products = descent.rows.products if len(run.s) < FORMED else None
         return cls(here, judge, descent, here.at(here.backend.asarray(A), W), rough)
 
 

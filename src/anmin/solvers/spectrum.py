@@ -174,19 +174,19 @@ class InputProducts:
     """XᵀX/n of the rows that were first: summed up once, and then scaled as columns are."""
 
     def __init__(self, first: Source) -> None:
-        self.first = first
+        self.first, self.scale = first, first.scaling.x_scale
 
     @cached_property
     def known(self) -> Array:
         XtX = self.first.reduce(InputPass()).XtX
+        del self.first  # the rows may be many bytes
         return XtX / XtX[0, 0]
 
     def at(self, source: Source) -> Array:
         """That of rows like these in another scaling."""
-        if source is self.first:
+        if (scale := source.scaling.x_scale) is self.scale:
             return self.known
-        ratio = self.first.scaling.x_scale / source.scaling.x_scale
-        ratio = source.backend.double(np.append(1.0, ratio))
+        ratio = source.backend.double(np.append(1.0, self.scale / scale))
         return ratio[:, None] * self.known * ratio
 
     def moments(self, source: Source) -> tuple[Array, Array, float]:
