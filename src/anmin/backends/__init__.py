@@ -66,11 +66,11 @@ def library(array: Array) -> Any:
     return import_module(type(array).__module__.partition(".")[0])
 
 
-def dot(U: Array, V: Array) -> Any:
+def inner(U: Array, V: Array) -> Any:
     """Σ U_ij V_ij, without an array of products."""
     return U.reshape(-1) @ V.reshape(-1)
 
 
 __all__ = [
-    "WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "dot", "get_backend", "library",
+    "WIDE", "Array", "Backend", "NumpyBackend", "SeveralDevices", "get_backend", "inner", "library",
 ]  # fmt: skip

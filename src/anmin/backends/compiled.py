@@ -126,7 +126,7 @@ def group(words, cell, first):  # type: ignore[no-untyped-def]
 def count(F, before, fired):  # type: ignore[no-untyped-def]
     """Add to `fired` how often each column of F is on; return how often `before` differs."""
     n, h = F.shape
-    on, other = np.empty(h, np.uint8), np.empty(h, np.uint8)  # of a few rows at a time
+    on, other = np.empty(h, np.uint8), np.empty(h, np.uint8)  # of as many rows as a byte counts
     flips = 0
     for start in range(0, n, 255):
         for j in range(h):

@@ -167,7 +167,7 @@ class NumpyBackend:
         for start in range(0, len(groups), AHEAD * workers):
             some = groups[start : start + AHEAD * workers]
             shares = [some[k::workers] for k in range(min(workers, len(some)))]
-            found = side_by_side(lambda share: [group(rows) for rows in share], shares, workers)
+            found = shared_out(lambda share: [group(rows) for rows in share], shares, workers)
             yield from (found[k % workers][k // workers] for k in range(len(some)))
 
     def each_block(self, part: Callable[[slice], None], n: int) -> None:
@@ -191,7 +191,7 @@ class NumpyBackend:
             part(slice(0, n))
             return
         edges = np.linspace(0, n, min(workers, n) + 1).astype(int)
-        side_by_side(part, [slice(*pair) for pair in pairwise(edges)], workers)
+        shared_out(part, [slice(*pair) for pair in pairwise(edges)], workers)
 
     def fires(self, X: np.ndarray, A: np.ndarray) -> np.ndarray:
         F = np.empty((len(X), A.shape[1]), dtype=bool)  # (n, h)
@@ -311,7 +311,7 @@ class NumpyBackend:
         return np.linalg.qr(V)[0]
 
 
-def side_by_side(part: Callable[[Share], T], shares: list[Share], workers: int) -> list[T]:
+def shared_out(part: Callable[[Share], T], shares: list[Share], workers: int) -> list[T]:
     """part(share) of each: the first here, each of the others in a thread.
 
     Overflow is handled there as here. None is left at work, whatever happens to another.

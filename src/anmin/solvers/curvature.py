@@ -32,7 +32,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anmin.backends import Array, Backend, dot
+from anmin.backends import Array, Backend, inner
 from anmin.linsolve import inverse_root
 from anmin.solvers.problem import Point, Problem
 from anmin.solvers.spectrum import InputProducts
@@ -275,9 +275,9 @@ class ProductCurvature:
         shift = (self.lam + mu * self.D).T  # (1, h)
         precondition = self.preconditioner(shift)
         g = self.backend.asarray(g / self.unit)
-        V, r, goal = 0 * g, g, effort.tolerance**2 * float(dot(g, g))
+        V, r, goal = 0 * g, g, effort.tolerance**2 * float(inner(g, g))
         z = precondition(r)
-        d, rz, rr = z, dot(r, z), dot(r, r)
+        d, rz, rr = z, inner(r, z), inner(r, r)
         step: Array | float = 1.0
         self.shorter = []
         for k in range(effort.products):
@@ -285,13 +285,13 @@ class ProductCurvature:
                 self.shorter.insert(0, V)
             Hd = self.product(d) + shift * d
             done = float(rr) <= goal or not float(step) > 0
-            curve = dot(d, Hd)
+            curve = inner(d, Hd)
             step = self.backend.where(curve > 0, rz / curve, 0 * rz)
             V, r = V + step * d, r - step * Hd
             if done:
                 break
             z = precondition(r)
-            rz, old, rr = dot(r, z), rz, dot(r, r)
+            rz, old, rr = inner(r, z), rz, inner(r, r)
             d = z + (rz / old) * d
         return V
 

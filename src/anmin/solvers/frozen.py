@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from anmin.backends import Array, dot
+from anmin.backends import Array, inner
 from anmin.linsolve import Solution, solve_spd
 from anmin.moves import Visit
 from anmin.solvers.curvature import CurvatureRows, Effort, ProductCurvature
@@ -113,7 +113,7 @@ class ProductLayer:
         curvature = ProductCurvature(self.rows, point, problem, None, project=False)
         v = problem.backend.asarray(curvature.solve(g, 0.0, EFFORT))
         # The quadratic falls by vᵀ(2g − (M + lam I)v), and (M + lam I)v = g up to the tolerance.
-        frozen = point.loss - float(dot(v, g))
+        frozen = point.loss - float(inner(v, g))
         return HiddenStep(point.A + v, Solution(v), frozen)
 
 

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from anmin.backends import Array, dot
+from anmin.backends import Array, inner
 from anmin.moves import Move, Moves, Spent, Stage, Visit
 from anmin.solvers.curvature import (
     DENSE,
@@ -125,7 +125,7 @@ class Descent:
         stuck = best is point
         if not stuck:
             best = problem.balance(best)
-        norm = float(dot(g, g)) ** 0.5
+        norm = float(inner(g, g)) ** 0.5
         facts = {"damping": max(mu, LEAST), "gradient": norm, "stuck": float(stuck)}
         return Visit(best, counts=curvature.counts, facts=facts)
 

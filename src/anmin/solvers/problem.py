@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anmin.backends import Array, Backend, dot
+from anmin.backends import Array, Backend, inner
 from anmin.history import Units
 from anmin.linsolve import solve_signed, solve_spd
 from anmin.network import Network
@@ -144,7 +144,7 @@ class Problem:
             K, c = (self.backend.to_numpy(V) for V in (K, sums.StY / n))
             W = self.backend.double(solve_signed(K, c, signs))
         W = self.backend.contiguous(W)  # laid out as one from a log: same rounding
-        mse = max(float(sums.YtY - dot(W, 2 * sums.StY - sums.StS @ W)), 0.0) / n
+        mse = max(float(sums.YtY - inner(W, 2 * sums.StY - sums.StS @ W)), 0.0) / n
         if mse * n <= CANCELLED * sums.YtY:
             mse = self.source.reduce(ResidualPass(A, W, self.slope, self.objective)) / n
         A = self.backend.double(A)  # what a log keeps of it
@@ -189,7 +189,7 @@ class Problem:
         return Point(A, W, mse + self.penalty(A, W), mse, sums)
 
     def penalty(self, A: Array, W: Array) -> float:
-        return self.lam * float(dot(A, A) + dot(W, W))
+        return self.lam * float(inner(A, A) + inner(W, W))
 
     def balance(self, point: Point) -> Point:
         """a_j → s a_j, b_j → b_j / s with equal norms: the same function, the least penalty."""
